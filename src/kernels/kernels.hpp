@@ -1,0 +1,83 @@
+// What the bindings and the builds for each instruction set share: plain views of arrays, and a
+// table of entry points. Nothing is computed here.
+#pragma once
+#include <cstdint>
+
+namespace oneof {
+
+enum class Loss : int { avg, max };
+enum class Rule : int { perceptron, pegasos };
+
+// Which loss and rule, with the rule's parameters.
+struct Learner {
+    Loss loss;
+    Rule rule;
+    double eta0;           // η of the Perceptron
+    double alpha;          // λ of Pegasos
+    bool on_mistake;       // Perceptron: update if ŷ ∉ Y rather than if hinge > 0
+    bool always_shrink;    // Pegasos: shrink in rounds without loss, too
+    bool average;          // predict with the averaged weights
+};
+
+// W = scale·V and ΣW = U + sum_scale·V; V and U are features × classes, classes padded to `stride`.
+struct Weights {
+    void* v;
+    void* u;               // null without averaging
+    double* scale;         // scale, sum_scale, norm2 (‖W‖², kept for rules with a radius)
+    int64_t* counters;     // t, n_updates, n_mistakes
+    int64_t n_features;
+    int64_t n_classes;
+    int64_t stride;
+    bool has_intercept;    // then row 0 of V belongs to the constant feature
+    bool is_double;
+};
+
+// Dense rows (indptr null) with strides in elements, or CSR rows.
+struct Rows {
+    const void* values;
+    const void* indices;
+    const void* indptr;
+    int64_t n_rows, n_features, n_values;
+    int64_t row_stride, column_stride;
+    bool is_double, is_wide;   // float64 values; int64 indices
+};
+
+struct Candidates {
+    const int64_t* indptr;
+    const int32_t* codes;
+};
+
+// What goes beside the rows; each may be null.
+struct Extras {
+    const int64_t* order;          // which rows, in which order
+    int64_t n_rounds;
+    const double* sample_weight;   // by row
+    int32_t* predictions;          // by round
+    void* scores;                  // by round, n_classes each
+};
+
+enum class Fault { none, not_finite, bad_index, not_canonical };
+struct Finding {
+    Fault fault;
+    int64_t row, column;
+};
+
+struct Kernels {
+    const char* isa;
+    // Each returns -1, or the first round whose scores overflow (nothing of it is learnt or
+    // predicted), or -2 when there is no memory.
+    int64_t (*learn)(const Learner&, const Weights&, const Rows&, const Candidates&, const Extras&);
+    int64_t (*score)(const Weights&, bool average, const Rows&, const Extras&);
+    Finding (*check)(const Rows&);
+};
+
+constexpr int64_t kAlignment = 64;
+
+// Elements from one feature's weights to the next: never splits a vector, never shares one.
+constexpr int64_t padded(int64_t n_classes, int64_t item) {
+    int64_t bytes = n_classes * item;
+    int64_t unit = bytes <= 16 ? 16 : bytes <= 32 ? 32 : kAlignment;
+    return (bytes + unit - 1) / unit * unit / item;
+}
+
+}  // namespace oneof
