@@ -207,7 +207,7 @@ nb::tuple check(const Rows& rows) {
         finding = chosen().check(rows.view);
     }
     static const char* const names[] = {"", "not finite", "bad index", "not canonical"};
-    return nb::make_tuple(names[int(finding.fault)], finding.row, finding.column);
+    return nb::make_tuple(names[int(finding.fault)], finding.row, finding.column, finding.largest);
 }
 
 }  // namespace
@@ -228,13 +228,12 @@ NB_MODULE(_kernels, m) {
         .value("pegasos", oneof::Rule::pegasos);
     nb::class_<oneof::Learner>(m, "Learner")
         .def("__init__",
-             [](oneof::Learner* self, oneof::Loss loss, oneof::Rule rule, double eta0, double alpha,
-                bool on_mistake, bool always_shrink, bool average) {
-                 new (self) oneof::Learner{loss, rule, eta0, alpha, on_mistake, always_shrink,
-                                           average};
+             [](oneof::Learner* self, oneof::Loss loss, oneof::Rule rule, bool average, double eta0,
+                bool update, double alpha, bool shrink) {
+                 new (self) oneof::Learner{loss, rule, average, eta0, update, alpha, shrink};
              },
-             "loss"_a, "rule"_a, nb::kw_only(), "eta0"_a = 1.0, "alpha"_a = 1.0,
-             "on_mistake"_a = false, "always_shrink"_a = false, "average"_a = false);
+             "loss"_a, "rule"_a, "average"_a, nb::kw_only(), "eta0"_a = 1.0, "update"_a = false,
+             "alpha"_a = 1.0, "shrink"_a = false);
 
     nb::class_<Rows>(m, "Rows")
         .def_static("dense", &Rows::dense, "X"_a.noconvert())

@@ -12,11 +12,11 @@ enum class Rule : int { perceptron, pegasos };
 struct Learner {
     Loss loss;
     Rule rule;
-    double eta0;           // η of the Perceptron
-    double alpha;          // λ of Pegasos
-    bool on_mistake;       // Perceptron: update if ŷ ∉ Y rather than if hinge > 0
-    bool always_shrink;    // Pegasos: shrink in rounds without loss, too
     bool average;          // predict with the averaged weights
+    double eta0;           // η of the Perceptron
+    bool on_mistake;       // Perceptron: update if ŷ ∉ Y rather than if hinge > 0
+    double alpha;          // λ of Pegasos
+    bool always_shrink;    // Pegasos: shrink in rounds without loss, too
 };
 
 // W = scale·V and ΣW = U + sum_scale·V; V and U are features × classes, classes padded to `stride`.
@@ -60,12 +60,13 @@ enum class Fault { none, not_finite, bad_index, not_canonical };
 struct Finding {
     Fault fault;
     int64_t row, column;
+    double largest;                // |x|, where nothing is wrong
 };
 
 struct Kernels {
     const char* isa;
-    // Each returns -1, or the first round whose scores overflow (nothing of it is learnt or
-    // predicted), or -2 when there is no memory.
+    // Each returns -1, or the first round that cannot be scored (a row that is not canonical or not
+    // finite, or scores that overflow; nothing of it is learnt), or -2 when there is no memory.
     int64_t (*learn)(const Learner&, const Weights&, const Rows&, const Candidates&, const Extras&);
     int64_t (*score)(const Weights&, bool average, const Rows&, const Extras&);
     Finding (*check)(const Rows&);

@@ -151,6 +151,7 @@ int64_t learn(const oneof::Learner& learner, const oneof::Weights& weights,
     for (int64_t round_no = 0; round_no < extras.n_rounds; ++round_no) {
         const int64_t i = extras.order ? extras.order[round_no] : round_no;
         const auto row = view[i];
+        if (!row.is_canonical(rows.n_features)) return round_no;
         const int64_t first = candidates.indptr[i];
         const CandidateRow set =
             exclusions.row(candidates.codes + first, candidates.indptr[i + 1] - first);
@@ -162,8 +163,8 @@ int64_t learn(const oneof::Learner& learner, const oneof::Weights& weights,
         int64_t predicted = round.is_mistake ? round.rival : round.best;
         bool is_mistake = round.is_mistake;
         if (model.is_averaged) {
+            if (!all_finite(s_bar, stride)) return round_no;
             predicted = argmax(s_bar, stride, exclusions.padding());
-            if (predicted < 0) return round_no;
             is_mistake = !exclusions.contains(predicted);
         }
         if (extras.predictions) extras.predictions[round_no] = static_cast<int32_t>(predicted);
@@ -216,12 +217,13 @@ int64_t score_rows(const oneof::Weights& weights, bool average, const oneof::Row
     const Model<T> model(weights, average);
     const T* result = average ? s_bar : s;
     for (int64_t round_no = 0; round_no < extras.n_rounds; ++round_no) {
-        model.scores(view[extras.order ? extras.order[round_no] : round_no], s, s_bar);
-        if (extras.predictions) {
-            const int64_t k = argmax(result, stride, exclusions.padding());
-            if (k < 0) return round_no;
-            extras.predictions[round_no] = static_cast<int32_t>(k);
-        }
+        const auto row = view[round_no];
+        if (!row.is_canonical(rows.n_features)) return round_no;
+        model.scores(row, s, s_bar);
+        if (!all_finite(result, stride)) return round_no;
+        if (extras.predictions)
+            extras.predictions[round_no] =
+                static_cast<int32_t>(argmax(result, stride, exclusions.padding()));
         if (extras.scores)
             __builtin_memcpy(static_cast<T*>(extras.scores) + round_no * model.n_classes, result,
                              size_t(model.n_classes) * sizeof(T));

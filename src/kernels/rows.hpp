@@ -18,6 +18,13 @@ struct SparseRow {
     T value(int64_t p) const { return x[p]; }
     int64_t index(int64_t p) const { return static_cast<int64_t>(j[p]); }
 
+    // Strictly rising from 0 or more to less than d: what the kernels need to follow the indices.
+    bool is_canonical(int64_t d) const {
+        bool is_falling = false;
+        for (int64_t p = 1; p < n; ++p) is_falling |= j[p - 1] >= j[p];
+        return n == 0 || (n > 0 && !is_falling && j[0] >= 0 && int64_t(j[n - 1]) < d);
+    }
+
     // step(lane, p) for each pair p; the lane (p mod A) says which partial sum p belongs to.
     template <int A, class Step>
     ONEOF_INLINE void each(Step&& step) const {
@@ -42,6 +49,7 @@ struct DenseRow {
 
     T value(int64_t p) const { return x[p]; }
     int64_t index(int64_t p) const { return p; }
+    bool is_canonical(int64_t) const { return true; }
 
     template <int A, class Step>
     ONEOF_INLINE void each(Step&& step) const {
@@ -110,16 +118,20 @@ public:
     using Row = SparseRow<T, Index>;
     SparseRows(const oneof::Rows& rows, char*)
         : x_(static_cast<const T*>(rows.values)), j_(static_cast<const Index*>(rows.indices)),
-          start_(static_cast<const Index*>(rows.indptr)) {}
+          start_(static_cast<const Index*>(rows.indptr)), n_values_(rows.n_values) {}
     static int64_t scratch_bytes(int64_t) { return 0; }
+    // A row that lies outside the values has a negative length.
     Row operator[](int64_t i) const {
-        return {x_ + start_[i], j_ + start_[i], static_cast<int64_t>(start_[i + 1] - start_[i])};
+        const int64_t first = start_[i], last = start_[i + 1];
+        const bool is_inside = 0 <= first && first <= last && last <= n_values_;
+        return {x_ + first, j_ + first, is_inside ? last - first : -1};
     }
 
 private:
     const T* x_;
     const Index* j_;
     const Index* start_;
+    int64_t n_values_;
 };
 
 // ‖x‖², the constant feature included.
@@ -133,58 +145,81 @@ double squared_norm(const Row& row, bool has_intercept) {
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-// The first thing that makes rows unusable: checked before anything is learnt.
 template <class T>
-bool all_finite(const T* x, int64_t n) {
-    using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
-    constexpr Bits kExponent = sizeof(T) == 4 ? Bits(0x7f800000u) : Bits(0x7ff0000000000000ull);
-    Bits bad = 0;
+using bits_of = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+template <class T>
+inline constexpr bits_of<T> kInfinityBits =
+    sizeof(T) == 4 ? bits_of<T>(0x7f800000u) : bits_of<T>(0x7ff0000000000000ull);
+
+// |x| of the largest of n values as bits, which order as the magnitudes do; not below `largest`.
+template <class T>
+bits_of<T> largest_bits(const T* x, int64_t n, bits_of<T> largest) {
     for (int64_t i = 0; i < n; ++i) {
-        Bits bits;
+        bits_of<T> bits;
         __builtin_memcpy(&bits, x + i, sizeof(T));
-        bad |= Bits((bits & kExponent) == kExponent);
+        bits &= bits_of<T>(~bits_of<T>(0)) >> 1;
+        largest = bits > largest ? bits : largest;
     }
-    return !bad;
+    return largest;
 }
 
 template <class T>
+bool all_finite(const T* x, int64_t n) {
+    return largest_bits<T>(x, n, 0) < kInfinityBits<T>;
+}
+
+template <class T>
+double magnitude(bits_of<T> bits) {
+    T x;
+    __builtin_memcpy(&x, &bits, sizeof(T));
+    return double(x);
+}
+
+// The first value that is not finite, read as it lies in memory; else the largest magnitude.
+template <class T>
 oneof::Finding check_dense(const oneof::Rows& rows) {
     const T* base = static_cast<const T*>(rows.values);
-    const bool by_column = rows.row_stride == 1 && rows.column_stride != 1;   // read as it lies
+    const bool by_column = rows.row_stride == 1 && rows.column_stride != 1;
     const int64_t outer = by_column ? rows.n_features : rows.n_rows;
     const int64_t inner = by_column ? rows.n_rows : rows.n_features;
     const int64_t outer_stride = by_column ? rows.column_stride : rows.row_stride;
     const int64_t inner_stride = by_column ? rows.row_stride : rows.column_stride;
+    bits_of<T> largest = 0;
     for (int64_t o = 0; o < outer; ++o) {
         const T* x = base + o * outer_stride;
-        if (inner_stride == 1 && all_finite(x, inner)) continue;
-        for (int64_t i = 0; i < inner; ++i)
+        if (inner_stride == 1)
+            largest = largest_bits<T>(x, inner, largest);
+        else
+            for (int64_t i = 0; i < inner; ++i)
+                largest = largest_bits<T>(x + i * inner_stride, 1, largest);
+        if (largest < kInfinityBits<T>) continue;
+        for (int64_t i = 0;; ++i)
             if (!all_finite(x + i * inner_stride, 1))
-                return {oneof::Fault::not_finite, by_column ? i : o, by_column ? o : i};
+                return {oneof::Fault::not_finite, by_column ? i : o, by_column ? o : i, 0};
     }
-    return {oneof::Fault::none, -1, -1};
+    return {oneof::Fault::none, -1, -1, magnitude<T>(largest)};
 }
 
+// An index out of place or a value that is not finite; else a row that needs sorting or summing.
 template <class T, class Index>
 oneof::Finding check_sparse(const oneof::Rows& rows) {
-    const auto* x = static_cast<const T*>(rows.values);
-    const auto* j = static_cast<const Index*>(rows.indices);
-    const auto* start = static_cast<const Index*>(rows.indptr);
-    oneof::Finding finding{oneof::Fault::none, -1, -1};
+    const SparseRows<T, Index> view(rows, nullptr);
+    oneof::Finding finding{oneof::Fault::none, -1, -1, 0};
+    bits_of<T> largest = 0;
     for (int64_t i = 0; i < rows.n_rows; ++i) {
-        const int64_t lo = start[i], n = start[i + 1] - lo;
-        if (lo < 0 || n < 0 || lo + n > rows.n_values) return {oneof::Fault::bad_index, i, -1};
-        bool is_outside = false, is_rising = true;
-        for (int64_t p = 0; p < n; ++p)
-            is_outside |= j[lo + p] < 0 || j[lo + p] >= rows.n_features;
-        for (int64_t p = 1; p < n; ++p) is_rising &= j[lo + p - 1] < j[lo + p];
-        if (is_outside) return {oneof::Fault::bad_index, i, -1};
-        if (!is_rising && finding.fault == oneof::Fault::none)
-            finding = {oneof::Fault::not_canonical, i, -1};   // usable once sorted: look on
-        if (all_finite(x + lo, n)) continue;
-        for (int64_t p = lo;; ++p)
-            if (!all_finite(x + p, 1)) return {oneof::Fault::not_finite, i, int64_t(j[p])};
+        const auto row = view[i];
+        bool is_outside = row.n < 0;
+        for (int64_t p = 0; p < row.n; ++p)
+            is_outside |= row.j[p] < 0 || int64_t(row.j[p]) >= rows.n_features;
+        if (is_outside) return {oneof::Fault::bad_index, i, -1, 0};
+        if (!row.is_canonical(rows.n_features) && finding.fault == oneof::Fault::none)
+            finding = {oneof::Fault::not_canonical, i, -1, 0};
+        largest = largest_bits<T>(row.x, row.n, largest);
+        if (largest < kInfinityBits<T>) continue;
+        for (int64_t p = 0;; ++p)
+            if (!all_finite(row.x + p, 1)) return {oneof::Fault::not_finite, i, row.index(p), 0};
     }
+    finding.largest = magnitude<T>(largest);
     return finding;
 }
 

@@ -1,0 +1,103 @@
+"""The table of losses and rules: their names, parameters and bounds. No arithmetic, no arrays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Number:
+    """A finite number above `above`, or not below `least`."""
+
+    above: float = -math.inf
+    least: float = -math.inf
+    is_integer: bool = False
+
+    def checked(self, name: str, value: Any) -> float:
+        """Return the number, or raise."""
+        kind = Integral if self.is_integer else Real
+        if isinstance(value, kind) and not isinstance(value, bool):
+            number = float(value)
+            if self.above < number < math.inf and number >= self.least:
+                return number
+        noun = "an integer" if self.is_integer else "a finite number"
+        bound = f"above {self.above:g}" if self.above > -math.inf else f"of at least {self.least:g}"
+        raise ValueError(f"{name} must be {noun} {bound}, not {value!r}")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of a few names, each standing for a value that the kernel knows."""
+
+    values: Mapping[str, Any]
+
+    def checked(self, name: str, value: Any) -> Any:
+        """Return the kernel's value, or raise."""
+        if isinstance(value, str) and value in self.values:
+            return self.values[value]
+        names = " or ".join(map(repr, self.values))
+        raise ValueError(f"{name} must be {names}, not {value!r}")
+
+
+@dataclass(frozen=True)
+class Flag:
+    """True or False."""
+
+    def checked(self, name: str, value: Any) -> bool:
+        """Return the flag, or raise."""
+        if isinstance(value, bool) or type(value).__name__ == "bool":  # NumPy's, too
+            return bool(value)
+        raise ValueError(f"{name} must be True or False, not {value!r}")
+
+
+Parameter = Number | Choice | Flag
+
+LOSSES = ("avg", "max")
+
+RULES: dict[str, dict[str, Parameter]] = {
+    "perceptron": {
+        "eta0": Number(above=0),
+        "update": Choice({"margin": False, "mistake": True}),
+    },
+    "pegasos": {
+        "alpha": Number(above=0),
+        "shrink": Choice({"on-loss": False, "always": True}),
+    },
+}
+
+SHARED: dict[str, Parameter] = {
+    "fit_intercept": Flag(),
+    "max_iter": Number(least=1, is_integer=True),
+    "shuffle": Flag(),
+    "average": Flag(),
+    "warm_start": Flag(),
+}
+
+
+@dataclass(frozen=True)
+class Learner:
+    """A loss, a rule and the rule's parameters, checked."""
+
+    loss: str
+    rule: str
+    average: bool
+    options: Mapping[str, Any]
+
+    @classmethod
+    def make(cls, loss: str, rule: str, parameters: Mapping[str, Any]) -> Learner:
+        """Check what an estimator was given, `SHARED` parameters included."""
+        for name, shared in SHARED.items():
+            shared.checked(name, parameters[name])
+        options = {name: p.checked(name, parameters[name]) for name, p in RULES[rule].items()}
+        return cls(loss, rule, bool(parameters["average"]), options)
+
+    @property
+    def largest_step(self) -> float:
+        """No round's step is larger; infinity where there is no bound."""
+        if self.rule == "perceptron":
+            return float(self.options["eta0"])
+        return 1.0 / float(self.options["alpha"])
