@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
-import reprlib
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from itertools import chain, pairwise, repeat
+from itertools import chain, pairwise
 from numbers import Integral
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+from sklearn.exceptions import DataConversionWarning
 
-Array = npt.NDArray[Any]
-Ints = npt.NDArray[np.int64]
-Labels = Array | list[Any]  # a numeric array, or a list of labels
-Where = Callable[[int], str]  # names the place of the i-th label in an error message
+from . import packing
+from .labels import (
+    Array,
+    Ints,
+    Labels,
+    checked,
+    coded,
+    encode,
+    given_classes,
+    is_container,
+    is_unknown,
+    one_dimensional,
+    refuse_unknown,
+    refuse_unknown_classes,
+    show,
+    sorted_labels,
+)
 
-_CONTAINERS = (Set, Sequence, Mapping, np.ndarray)
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 
 class CandidateSets:
@@ -54,18 +67,16 @@ class CandidateSets:
     indptr: Ints
     codes: npt.NDArray[np.int32]
 
-    def __init__(
-        self, classes: npt.ArrayLike, indptr: npt.ArrayLike, codes: npt.ArrayLike
-    ) -> None:
-        vocabulary, ends = _given_classes(classes), np.array(indptr, dtype=np.int64, ndmin=1)
-        members = np.array(codes, dtype=np.int64, ndmin=1)
+    def __init__(self, classes: npt.ArrayLike, indptr: npt.ArrayLike, codes: npt.ArrayLike) -> None:
+        vocabulary = given_classes(classes)
+        ends, members = packing.index_array(indptr, "indptr"), packing.index_array(codes, "codes")
         # Kernels index memory with these numbers unchecked.
-        if ends[0] != 0 or ends[-1] != members.size or np.any(np.diff(ends) < 0):
+        if not ends.size or ends[0] != 0 or ends[-1] != members.size or np.any(np.diff(ends) < 0):
             raise ValueError("indptr must rise from 0 to the number of codes")
-        _refuse_empty(np.diff(ends))
+        packing.refuse_empty(np.diff(ends))
         if members.size and not (members.min() >= 0 and members.max() < vocabulary.size):
             raise ValueError(f"codes must lie between 0 and {vocabulary.size - 1}")
-        if not _is_rising(_row_of(ends) * vocabulary.size + members):
+        if not packing.is_rising(packing.row_of(ends) * vocabulary.size + members):
             raise ValueError("codes must be strictly increasing within each row")
         self._hold(vocabulary, ends, members)
 
@@ -85,9 +96,9 @@ class CandidateSets:
     def _from_pairs(cls, classes: Array, rows: Array, codes: Array, n: int) -> CandidateSets:
         """Pack (row, code) pairs, in any order and with repetitions."""
         keys = rows * np.int64(classes.size) + codes
-        if not _is_rising(keys):
+        if not packing.is_rising(keys):
             rows, codes = np.divmod(np.unique(keys), classes.size)
-        return cls._packed(classes, _ends(np.bincount(rows, minlength=n)), codes)
+        return cls._packed(classes, packing.ends(np.bincount(rows, minlength=n)), codes)
 
     @classmethod
     def from_sets(cls, sets: Iterable[Any], classes: npt.ArrayLike | None = None) -> CandidateSets:
@@ -106,12 +117,12 @@ class CandidateSets:
         >>> list(CandidateSets.from_sets([[3, 1, 3], 2, {1}]))
         [{1, 3}, {2}, {1}]
         """
-        parts = [_members(part, row) for row, part in enumerate(_listed(sets))]
+        parts = [packing.members(part, row) for row, part in enumerate(packing.listed(sets))]
         sizes = np.fromiter(map(len, parts), np.int64, len(parts))
-        _refuse_empty(sizes)
+        packing.refuse_empty(sizes)
         rows = np.repeat(np.arange(len(parts)), sizes)
         flat = list(chain.from_iterable(parts))
-        vocabulary, codes = _code(flat, classes, lambda i: f"row {rows[i]}")
+        vocabulary, codes = coded(flat, classes, lambda i: f"row {rows[i]}")
         return cls._from_pairs(vocabulary, rows, codes, len(parts))
 
     @classmethod
@@ -131,22 +142,22 @@ class CandidateSets:
         >>> list(CandidateSets.from_indicator([[1, 1, 0], [0, 0, 1]], classes=["a", "b", "c"])[1:])
         [{'c'}]
         """
-        names = _column_names(Y)
+        names = packing.column_names(Y)
         if names is not None and classes is not None:
-            vocabulary = _given_classes(classes)
-            if np.any(_encode(names, vocabulary) >= 0):
+            vocabulary = given_classes(classes)
+            if np.any(encode(names, vocabulary) >= 0):
                 return cls.from_indicator(Y).aligned(vocabulary)
-        (n, n_columns), rows, columns = _marked(Y)
+        (n, n_columns), rows, columns = packing.marked(Y)
         classes = names if classes is None else classes
-        if classes is None and n == 0:
-            _refuse_unknown_classes()
-        vocabulary = np.arange(n_columns) if classes is None else _given_classes(classes)
+        if classes is None and n_columns == 0:
+            refuse_unknown_classes()
+        vocabulary = np.arange(n_columns) if classes is None else given_classes(classes)
         if n_columns != vocabulary.size:
             raise ValueError(
                 f"the indicator has {n_columns} columns, but there are {vocabulary.size} classes: "
                 "give it one column per class, in the order of `classes`"
             )
-        _refuse_empty(np.bincount(rows, minlength=n))
+        packing.refuse_empty(np.bincount(rows, minlength=n))
         return cls._from_pairs(vocabulary, rows, columns, n)
 
     @classmethod
@@ -165,8 +176,8 @@ class CandidateSets:
         >>> CandidateSets.from_labels(["b", "a", "b"]).codes
         array([1, 0, 1], dtype=int32)
         """
-        labels = _one_dimensional(y, "y")
-        vocabulary, codes = _code(labels, classes, lambda i: f"row {i}")
+        labels = one_dimensional(y, "y")
+        vocabulary, codes = coded(labels, classes, lambda i: f"row {i}")
         return cls._packed(vocabulary, np.arange(codes.size + 1), codes)
 
     @classmethod
@@ -198,19 +209,19 @@ class CandidateSets:
         >>> list(CandidateSets.from_annotations(items, labels, min_votes=2, order=[7, 4]))
         [{'dog'}, {'cat'}]
         """
-        ids, answers = _one_dimensional(items, "items"), _one_dimensional(labels, "labels")
+        ids, answers = one_dimensional(items, "items"), one_dimensional(labels, "labels")
         if len(ids) != len(answers):
             raise ValueError(
                 f"there are {len(ids)} items but {len(answers)} labels: give one of each per answer"
             )
         if not isinstance(min_votes, Integral) or min_votes < 1:
             raise ValueError(f"min_votes must be an integer of at least 1, not {min_votes!r}")
-        vocabulary, codes = _code(answers, classes, lambda i: f"annotation {i}")
-        known = _given_classes(order, "order") if order is not None and np.size(order) else None
-        kept_ids = _checked(ids, lambda i: f"item of annotation {i}")
+        vocabulary, codes = coded(answers, classes, lambda i: f"annotation {i}")
+        known = given_classes(order, "order") if order is not None and np.size(order) else None
+        kept_ids = checked(ids, lambda i: f"annotation {i}", "items")
         if known is None:
-            known = _sorted_labels(kept_ids) if order is None and len(ids) else np.empty(0)
-        rows = _encode(kept_ids, known)
+            known = sorted_labels(kept_ids) if order is None and len(ids) else np.empty(0)
+        rows = encode(kept_ids, known)
         keys, votes = np.unique(
             (rows * np.int64(vocabulary.size) + codes)[rows >= 0], return_counts=True
         )
@@ -218,7 +229,7 @@ class CandidateSets:
         without = np.flatnonzero(np.bincount(rows, minlength=known.size) == 0)
         if without.size:
             raise ValueError(
-                f"row {without[0]}: item {_show(known[without[0]])} has no label with "
+                f"row {without[0]}: item {show(known[without[0]])} has no label with "
                 f"min_votes={min_votes} or more votes ({without.size} such items): lower min_votes,"
                 " or leave these items out of `order` or the table"
             )
@@ -247,13 +258,10 @@ class CandidateSets:
         table = np.asarray(Y if hasattr(Y, "__array__") else np.array(Y, dtype=object))
         if table.ndim != 2:
             raise ValueError(f"Y must have shape (n, n_annotators), not {table.shape}")
-        answered = ~_is_unknown(table.ravel(), missing).reshape(table.shape)
-        _refuse_empty(answered.sum(axis=1))
+        answered = ~is_unknown(table.ravel(), missing).reshape(table.shape)
+        packing.refuse_empty(answered.sum(axis=1))
         rows, labels = np.nonzero(answered)[0], table[answered]
-        if labels.dtype.kind == "f":
-            _check_whole(labels, lambda i: f"row {rows[i]}")
-            labels = labels.astype(np.int64)
-        vocabulary, codes = _code(labels, classes, lambda i: f"row {rows[i]}")
+        vocabulary, codes = coded(labels, classes, lambda i: f"row {rows[i]}")
         return cls._from_pairs(vocabulary, rows, codes, len(table))
 
     def sizes(self) -> Ints:
@@ -262,9 +270,9 @@ class CandidateSets:
 
     def contains(self, y: Any) -> npt.NDArray[np.bool_]:
         """Tell for each row whether label ``y[i]`` is a candidate; an unknown label is not."""
-        codes = _encode(self._truth(y), self.classes)
+        codes = encode(self._truth(y), self.classes)
         is_inside = np.zeros(len(self), dtype=np.bool_)
-        is_inside[_row_of(self.indptr)[self.codes == np.repeat(codes, self.sizes())]] = True
+        is_inside[packing.row_of(self.indptr)[self.codes == np.repeat(codes, self.sizes())]] = True
         return is_inside
 
     def coverage(self, y: Any, unknown: Any = None) -> float:
@@ -272,7 +280,7 @@ class CandidateSets:
 
         Rows where `y` is `unknown`, NaN or None are left out.
         """
-        is_known = ~_is_unknown(self._truth(y), unknown)
+        is_known = ~is_unknown(self._truth(y), unknown)
         return float(self.contains(y)[is_known].mean()) if is_known.any() else float("nan")
 
     def describe(self, y: Any = None, unknown: Any = None) -> dict[str, float]:
@@ -292,26 +300,26 @@ class CandidateSets:
         """Return the (n, n_classes) uint8 table of 0 and 1, as a ``csr_array`` if `sparse`."""
         shape = (len(self), self.classes.size)
         if sparse:
-            return _csr_ones(self.indptr, self.codes, shape)
+            return packing.csr_ones(self.indptr, self.codes, shape)
         Y = np.zeros(shape, dtype=np.uint8)
-        Y[_row_of(self.indptr), self.codes] = 1
+        Y[packing.row_of(self.indptr), self.codes] = 1
         return Y
 
     def aligned(self, classes: npt.ArrayLike) -> CandidateSets:
         """Return the same sets coded in the vocabulary `classes`, which must name their labels."""
         if classes is self.classes:
             return self
-        vocabulary = _given_classes(classes)
+        vocabulary = given_classes(classes)
         if vocabulary.dtype.kind == self.classes.dtype.kind and np.array_equal(
             vocabulary, self.classes
         ):
             return self
-        codes, rows = _encode(self.classes, vocabulary)[self.codes], _row_of(self.indptr)
-        _refuse_unknown(codes, self.classes[self.codes], vocabulary, lambda i: f"row {rows[i]}")
+        codes, rows = encode(self.classes, vocabulary)[self.codes], packing.row_of(self.indptr)
+        refuse_unknown(codes, self.classes[self.codes], vocabulary, lambda i: f"row {rows[i]}")
         return self._from_pairs(vocabulary, rows, codes, len(self))
 
     def _truth(self, y: Any) -> Labels:
-        labels = _one_dimensional(y, "y")
+        labels = one_dimensional(y, "y")
         if len(labels) != len(self):
             raise ValueError(f"y has {len(labels)} labels, but there are {len(self)} rows")
         return labels
@@ -333,15 +341,15 @@ class CandidateSets:
         if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:
             key = key[0]  # scikit-learn writes y[rows, ...]
         if isinstance(key, Integral) and not isinstance(key, bool):
-            row = int(_rows(key, len(self))[0])
+            row = int(packing.rows(key, len(self))[0])
             return set(self.classes[self.codes[self.indptr[row] : self.indptr[row + 1]]].tolist())
         if isinstance(key, slice) and key.step in (None, 1):
             start, stop, _ = key.indices(len(self))
             ends = self.indptr[start : max(start, stop) + 1]
             return self._packed(self.classes, ends - ends[0], self.codes[ends[0] : ends[-1]])
-        rows = _rows(key, len(self))
+        rows = packing.rows(key, len(self))
         sizes = self.sizes()[rows]
-        ends = _ends(sizes)
+        ends = packing.ends(sizes)
         taken = np.arange(ends[-1]) + np.repeat(self.indptr[rows] - ends[:-1], sizes)
         return self._packed(self.classes, ends, self.codes[taken])
 
@@ -399,10 +407,15 @@ def candidate_sets(y: Any, classes: npt.ArrayLike | None = None) -> CandidateSet
         return CandidateSets.from_sets(y, classes)
     array = np.asarray(y)
     if array.ndim == 2 and array.shape[1] == 1:
-        _warn_of_column()
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected: use ravel(), or give an "
+            "indicator one column per class",
+            DataConversionWarning,
+            stacklevel=2,
+        )
         array = array.ravel()
     if array.ndim > 1:
         return CandidateSets.from_indicator(y, classes)
-    if array.dtype == object and any(_is_container(type(label)) for label in array.flat):
+    if array.dtype == object and any(is_container(type(label)) for label in array.flat):
         return CandidateSets.from_sets(array, classes)
     return CandidateSets.from_labels(array, classes)
