@@ -81,7 +81,7 @@ public:
         if (t % period == 0) norm2 = scale * scale * squared_norm(v);
     }
 
-    static double smallest_scale(bool average) { return average ? 0x1p-10 : 0x1p-40; }
+    static double smallest_scale(bool average) { return average ? 0x1p-6 : 0x1p-40; }
 
     Matrix<T> v, u;
     double &scale, &sum_scale, &norm2;

@@ -1,0 +1,76 @@
+# The compiled module as Python sees it; src/kernels/bindings.cpp says what each name checks.
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+isa: str
+builds: tuple[str, ...]
+alignment: int
+
+def padded(n_classes: int, itemsize: int) -> int: ...
+
+class Loss:
+    avg: Loss
+    max: Loss
+
+class Rule:
+    perceptron: Rule
+    pegasos: Rule
+
+class Learner:
+    def __init__(
+        self,
+        loss: Loss,
+        rule: Rule,
+        average: bool,
+        *,
+        eta0: float = ...,
+        update: bool = ...,
+        alpha: float = ...,
+        shrink: bool = ...,
+    ) -> None: ...
+
+class Rows:
+    @staticmethod
+    def dense(X: npt.NDArray[Any]) -> Rows: ...
+    @staticmethod
+    def csr(
+        data: npt.NDArray[Any],
+        indices: npt.NDArray[Any],
+        indptr: npt.NDArray[Any],
+        n_features: int,
+    ) -> Rows: ...
+    def check(self) -> tuple[str, int, int, float]: ...
+    def __len__(self) -> int: ...
+
+class Weights:
+    def __init__(
+        self,
+        v: npt.NDArray[Any],
+        u: npt.NDArray[Any] | None,
+        scale: npt.NDArray[np.float64],
+        counters: npt.NDArray[np.int64],
+        n_classes: int,
+        has_intercept: bool,
+    ) -> None: ...
+
+def learn(
+    learner: Learner,
+    weights: Weights,
+    rows: Rows,
+    indptr: npt.NDArray[np.int64],
+    codes: npt.NDArray[np.int32],
+    *,
+    order: npt.NDArray[np.int64] | None = None,
+    sample_weight: npt.NDArray[np.float64] | None = None,
+    predictions: npt.NDArray[np.int32] | None = None,
+) -> int: ...
+def score(
+    weights: Weights,
+    average: bool,
+    rows: Rows,
+    *,
+    scores: npt.NDArray[Any] | None = None,
+    predictions: npt.NDArray[np.int32] | None = None,
+) -> int: ...

@@ -1,0 +1,428 @@
+"""The scikit-learn estimators: parameters, validation, documentation; no arithmetic."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from oneof.candidates import CandidateSets, candidate_sets
+from oneof.labels import given_classes
+from oneof.metrics import candidate_accuracy
+from oneof.model import OnlineModel
+from oneof.rows import Rows
+from oneof.rules import Learner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Array = npt.NDArray[Any]
+
+_FLOATS = [np.float64, np.float32]  # everything else becomes the first
+
+
+class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """What every learner of candidate sets shares; a subclass names its loss and rule.
+
+    Parameters
+    ----------
+    fit_intercept : bool, default=True
+        Append a constant feature 1, treated like any other. The paper has none.
+    max_iter : int, default=10
+        Epochs of `fit`.
+    shuffle : bool, default=True
+        Draw a new order of the rows for each epoch of `fit`.
+    average : bool, default=False
+        Predict with the mean of the weights after each round.
+    warm_start : bool, default=False
+        `fit` goes on from the model there is.
+    random_state : int, RandomState or None, default=None
+        Seeds the shuffling.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    coef_ : ndarray of shape (n_classes, n_features)
+        Two classes have two rows, too.
+    intercept_ : ndarray of shape (n_classes,)
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Where X has names.
+    t_, n_updates_, n_mistakes_ : int
+        Rounds; rounds that moved the weights; rounds whose prediction, made before learning, was
+        not a candidate. Of the model's whole life.
+    n_iter_ : int
+        Epochs of the last call.
+
+    Notes
+    -----
+    float32 rows stay float32, everything else is float64. Any chunking of a stream into calls
+    gives the same bits. A call that raises has changed nothing. One estimator must not learn in
+    two threads at once; two estimators may, the GIL is released.
+    """
+
+    _loss: str
+    _rule: str
+
+    def fit(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> Self:
+        """Learn `max_iter` epochs, from scratch unless `warm_start`.
+
+        Parameters
+        ----------
+        X : ndarray, sparse matrix or DataFrame of shape (n, n_features)
+        y : candidate sets or labels
+            `CandidateSets`, a sequence of sets, a 0/1 indicator, or 1-D exact labels.
+        sample_weight : array-like of shape (n,), optional
+            Multiplies the step of each row.
+        """
+        with self._unchanged_on_error():
+            is_new = not (self.warm_start and hasattr(self, "model_"))
+            rows, candidates, weight = self._batch(X, y, None, sample_weight, is_new, is_whole=True)
+            rng = check_random_state(self.random_state)
+            for _ in range(self.max_iter):
+                order = rng.permutation(len(rows)) if self.shuffle else None
+                self.model_.learn(rows, candidates, order, weight)
+            self.n_iter_ = self.max_iter
+        return self
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        classes: npt.ArrayLike | None = None,
+        sample_weight: npt.ArrayLike | None = None,
+    ) -> Self:
+        """Learn each row once, in the given order, and go on from what was learnt before.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`.
+        classes : array-like, optional
+            Every label that will ever occur; needed by the first call unless `y` is
+            `CandidateSets`, which know theirs, or already names them all.
+        """
+        with self._unchanged_on_error():
+            is_new = not hasattr(self, "model_")
+            rows, candidates, weight = self._batch(X, y, classes, sample_weight, is_new)
+            self.model_.learn(rows, candidates, sample_weight=weight)
+            self.n_iter_ = 1
+        return self
+
+    def progressive_fit(self, X: Any, y: Any, classes: npt.ArrayLike | None = None) -> Array:
+        """Learn as `partial_fit` does; return the label predicted for each row before learning it.
+
+        These predictions are an honest estimate of the error: no row was seen before its own.
+        """
+        with self._unchanged_on_error():
+            is_new = not hasattr(self, "model_")
+            rows, candidates, _ = self._batch(X, y, classes, None, is_new)
+            predictions = self.model_.learn(rows, candidates, is_progressive=True)
+            self.n_iter_ = 1
+        labels: Array = self.classes_[predictions]
+        return labels
+
+    def predict(self, X: Any) -> Array:
+        """Return the label with the largest score of each row."""
+        codes = self._fitted().predict(self._rows(X))
+        labels: Array = self.classes_[codes]
+        return labels
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the scores, of shape (n, n_classes); with two classes s₁ − s₀, of shape (n,)."""
+        scores = self._fitted().scores(self._rows(X))
+        return scores[:, 1] - scores[:, 0] if self.classes_.size == 2 else scores
+
+    def score(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> float:
+        """Return the share of rows predicted inside their candidate set.
+
+        With exact labels, this is the accuracy.
+        """
+        self._fitted()
+        return candidate_accuracy(
+            y, self.predict(X), classes=self.classes_, sample_weight=sample_weight
+        )
+
+    @property
+    def coef_(self) -> Array:
+        """The weights that predict, of shape (n_classes, n_features)."""
+        return self._fitted().weights()[0]
+
+    @property
+    def intercept_(self) -> Array:
+        """The weights of the constant feature, of shape (n_classes,)."""
+        return self._fitted().weights()[1]
+
+    @property
+    def t_(self) -> int:
+        """Rounds learnt in the model's life."""
+        return self._fitted().t
+
+    @property
+    def n_updates_(self) -> int:
+        """Rounds that moved the weights."""
+        return self._fitted().n_updates
+
+    @property
+    def n_mistakes_(self) -> int:
+        """Rounds whose prediction, made before learning, was not a candidate."""
+        return self._fitted().n_mistakes
+
+    def _fitted(self) -> OnlineModel:
+        check_is_fitted(self)
+        model: OnlineModel = self.model_
+        return model
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    @contextmanager
+    def _unchanged_on_error(self) -> Iterator[None]:
+        """Forget what a failing call has set; the model itself takes care of its weights."""
+        before = dict(vars(self))
+        try:
+            yield
+        except BaseException:
+            self.__dict__ = before
+            raise
+
+    def _batch(
+        self,
+        X: Any,
+        y: Any,
+        classes: npt.ArrayLike | None,
+        sample_weight: npt.ArrayLike | None,
+        is_new: bool,
+        is_whole: bool = False,
+    ) -> tuple[Rows, CandidateSets, npt.NDArray[np.float64] | None]:
+        """Check a batch and make the model ready for it."""
+        learner = Learner.make(self._loss, self._rule, self.get_params(deep=False))
+        rows = self._rows(X, is_new)
+        if is_new:
+            candidates = candidate_sets(y, classes)
+            self.classes_ = candidates.classes
+        else:
+            self._refuse_change(learner, classes)
+            candidates = candidate_sets(y, self.classes_)
+        if len(candidates) != len(rows):
+            raise ValueError(
+                f"X has {len(rows)} rows, but y has {len(candidates)} candidate sets: "
+                "give one per row"
+            )
+        weight: npt.NDArray[np.float64] | None = None
+        if sample_weight is not None:
+            weight = _check_sample_weight(
+                sample_weight,
+                rows.X,
+                dtype=np.float64,
+                ensure_non_negative=True,
+                allow_all_zero_weights=not is_whole,  # one chunk of a stream may be all zeros
+            )
+        if is_new:
+            self.model_ = OnlineModel(
+                learner, self.classes_.size, rows.n_features, rows.X.dtype, self.fit_intercept
+            )
+        self.model_.learner = learner
+        return rows, candidates, weight
+
+    def _refuse_change(self, learner: Learner, classes: npt.ArrayLike | None) -> None:
+        model: OnlineModel = self.model_
+        for name, then, now in (
+            ("average", model.learner.average, learner.average),
+            ("fit_intercept", model.has_intercept, self.fit_intercept),
+        ):
+            if then != now:
+                raise ValueError(
+                    f"{name} was {then} when this model began and is {now} now: "
+                    "set it back, or begin a new model with fit"
+                )
+        if classes is None:
+            return
+        given = given_classes(classes)
+        if set(given.tolist()) != set(self.classes_.tolist()):
+            raise ValueError(
+                f"classes are {given.tolist()} now, but were {self.classes_.tolist()} in the first "
+                "call: name every class there, or begin a new model with fit"
+            )
+
+    def _rows(self, X: Any, is_new: bool = False) -> Rows:
+        """Check the shape and type of X; the kernels check its values."""
+        dtype = _FLOATS if is_new else self.model_.dtype
+        X = validate_data(
+            self, X, reset=is_new, accept_sparse="csr", dtype=dtype, ensure_all_finite=False
+        )
+        if sparse.issparse(X) and X.indices.dtype != X.indptr.dtype:
+            X = sparse.csr_array((X.data, X.indices.astype(X.indptr.dtype), X.indptr), X.shape)
+        return Rows(X)
+
+
+class _Perceptron(OnlineClassifier):
+    _rule = "perceptron"
+
+    def __init__(
+        self,
+        eta0: float = 1.0,
+        update: str = "margin",
+        *,
+        fit_intercept: bool = True,
+        max_iter: int = 10,
+        shuffle: bool = True,
+        average: bool = False,
+        warm_start: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.eta0 = eta0
+        self.update = update
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.average = average
+        self.warm_start = warm_start
+        self.random_state = random_state
+
+
+class _Pegasos(OnlineClassifier):
+    _rule = "pegasos"
+
+    def __init__(
+        self,
+        alpha: float = 0.01,
+        shrink: str = "on-loss",
+        *,
+        fit_intercept: bool = True,
+        max_iter: int = 10,
+        shuffle: bool = True,
+        average: bool = False,
+        warm_start: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.alpha = alpha
+        self.shrink = shrink
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.average = average
+        self.warm_start = warm_start
+        self.random_state = random_state
+
+
+class AvgPerceptron(_Perceptron):
+    """Perceptron on the mean score of the candidates (the paper's Algorithm 1).
+
+    With the margin (1/|Y|) Σ_{i∈Y} s_i − max_{j∉Y} s_j: where 1 − margin > 0, every candidate's
+    weights gain η·x/|Y|, and the rival's lose η·x.
+
+    Parameters
+    ----------
+    eta0 : float, default=1.0
+        The step size η.
+    update : {"margin", "mistake"}, default="margin"
+        Learn where 1 − margin > 0, or only where the prediction is no candidate.
+    fit_intercept, max_iter, shuffle, average, warm_start, random_state
+        As for every learner, see `OnlineClassifier`; so are the attributes.
+
+    Examples
+    --------
+    >>> from oneof import AvgPerceptron
+    >>> X = [[0.0, 1.0], [1.0, 0.0], [0.1, 0.9], [0.9, 0.2]]
+    >>> Y = [{"cat", "fox"}, {"dog"}, {"cat"}, {"dog", "fox"}]
+    >>> AvgPerceptron(random_state=0).fit(X, Y).predict([[0.0, 2.0], [2.0, 0.0]]).tolist()
+    ['cat', 'dog']
+    """
+
+    _loss = "avg"
+
+
+class MaxPerceptron(_Perceptron):
+    """Perceptron on the best candidate's score (the paper's Algorithm 2).
+
+    With the margin max_{i∈Y} s_i − max_{j∉Y} s_j: where 1 − margin > 0, the best candidate's
+    weights gain η·x, and the rival's lose η·x.
+
+    Parameters
+    ----------
+    eta0 : float, default=1.0
+        The step size η.
+    update : {"margin", "mistake"}, default="margin"
+        Learn where 1 − margin > 0, or only where the prediction is no candidate.
+    fit_intercept, max_iter, shuffle, average, warm_start, random_state
+        As for every learner, see `OnlineClassifier`; so are the attributes.
+
+    Examples
+    --------
+    >>> from oneof import MaxPerceptron
+    >>> stream = MaxPerceptron()
+    >>> stream.progressive_fit([[1.0], [-1.0], [2.0]], [{0}, {1, 2}, {0, 2}], classes=[0, 1, 2])
+    array([0, 0, 0])
+    >>> stream.t_, stream.n_updates_, stream.n_mistakes_
+    (3, 2, 1)
+    """
+
+    _loss = "max"
+
+
+class AvgPegasos(_Pegasos):
+    """Pegasos on the mean score of the candidates (the paper's Algorithm 3).
+
+    With the margin (1/|Y|) Σ_{i∈Y} s_i − max_{j∉Y} s_j: where 1 − margin > 0, W shrinks by
+    1 − 1/t, every candidate's weights gain x/(λt|Y|), the rival's lose x/(λt), and W is
+    projected to ‖W‖ ≤ 1/√λ.
+
+    Parameters
+    ----------
+    alpha : float, default=0.01
+        The regularisation λ. The larger, the smaller the steps.
+    shrink : {"on-loss", "always"}, default="on-loss"
+        Shrink W only where the loss is positive, as the paper's algorithm does, or in every
+        round, as the paper's Theorem 3 asks.
+    fit_intercept, max_iter, shuffle, average, warm_start, random_state
+        As for every learner, see `OnlineClassifier`; so are the attributes.
+
+    Examples
+    --------
+    >>> from oneof import AvgPegasos
+    >>> X, Y = [[0.0, 1.0], [1.0, 0.0]], [{"cat", "fox"}, {"dog"}]
+    >>> model = AvgPegasos(alpha=0.1, random_state=0).fit(X, Y)
+    >>> model.score(X, Y)
+    1.0
+    """
+
+    _loss = "avg"
+
+
+class MaxPegasos(_Pegasos):
+    """Pegasos on the best candidate's score (the paper's Algorithm 4).
+
+    With the margin max_{i∈Y} s_i − max_{j∉Y} s_j: where 1 − margin > 0, W shrinks by 1 − 1/t, the
+    best candidate's weights gain x/(λt), the rival's lose as much, and W is projected to
+    ‖W‖ ≤ 1/√λ.
+
+    Parameters
+    ----------
+    alpha : float, default=0.01
+        The regularisation λ. The larger, the smaller the steps.
+    shrink : {"on-loss", "always"}, default="on-loss"
+        Shrink W only where the loss is positive, as the paper's algorithm does, or in every round.
+    fit_intercept, max_iter, shuffle, average, warm_start, random_state
+        As for every learner, see `OnlineClassifier`; so are the attributes.
+
+    Examples
+    --------
+    >>> from oneof import MaxPegasos
+    >>> model = MaxPegasos(alpha=0.1).partial_fit([[1.0]], [{"a", "b"}], classes=["a", "b", "c"])
+    >>> model.partial_fit([[-1.0]], [{"c"}]).predict([[1.0], [-2.0]]).tolist()
+    ['a', 'c']
+    """
+
+    _loss = "max"

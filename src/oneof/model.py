@@ -1,0 +1,220 @@
+"""OnlineModel: a learner's weights and what has been counted; calls the kernels, reads no files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from oneof import _kernels
+
+if TYPE_CHECKING:
+    from oneof.candidates import CandidateSets
+    from oneof.rows import Rows
+    from oneof.rules import Learner
+
+Array = npt.NDArray[Any]
+
+# Far enough below the largest float for squares, sums of scores and scaled weights (W / 2⁻⁴⁰).
+_SAFE = {np.dtype(np.float32): 1e24, np.dtype(np.float64): 1e140}
+
+
+class OnlineModel:
+    """The weights W = scale·V of one learner, its round number t and its counters.
+
+    Parameters
+    ----------
+    learner : Learner
+        Loss, rule and parameters; may be replaced between calls by one of the same `average`.
+    n_classes, n_features : int
+    dtype : numpy.dtype
+        float32 or float64, of weights and rows.
+    has_intercept : bool
+        Whether a constant feature 1 goes before the others.
+    """
+
+    def __init__(
+        self,
+        learner: Learner,
+        n_classes: int,
+        n_features: int,
+        dtype: npt.DTypeLike,
+        has_intercept: bool,
+    ) -> None:
+        self.learner = learner
+        self.n_classes, self.has_intercept = n_classes, has_intercept
+        dtype = np.dtype(dtype)
+        shape = (n_features + has_intercept, _kernels.padded(n_classes, dtype.itemsize))
+        self._attach(
+            _aligned_zeros(shape, dtype),
+            _aligned_zeros(shape, dtype) if learner.average else None,
+            np.array([1.0, 0.0, 0.0]),  # scale, the sum's share of V, ‖W‖²
+            np.zeros(3, dtype=np.int64),
+        )
+        self._reach = 0.0  # no weight is larger
+
+    def _attach(self, v: Array, u: Array | None, scale: Array, counters: Array) -> None:
+        self._v, self._u, self._scale, self._counters = v, u, scale, counters
+        self._kernel = _kernels.Weights(v, u, scale, counters, self.n_classes, self.has_intercept)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features, without the constant one."""
+        return int(self._v.shape[0]) - self.has_intercept
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of weights and rows."""
+        return self._v.dtype
+
+    @property
+    def t(self) -> int:
+        """Rounds learnt in the model's life."""
+        return int(self._counters[0])
+
+    @property
+    def n_updates(self) -> int:
+        """Rounds whose loss (or mistake) moved the weights."""
+        return int(self._counters[1])
+
+    @property
+    def n_mistakes(self) -> int:
+        """Rounds whose prediction, made before learning, was not a candidate."""
+        return int(self._counters[2])
+
+    def weights(self) -> tuple[Array, Array]:
+        """Return the weights that predict as coef (n_classes, n_features) and intercept."""
+        W = self._v[:, : self.n_classes] * self.dtype.type(self._scale[0])
+        if self._u is not None:
+            total = self._u[:, : self.n_classes] + self._scale[1] * self._v[:, : self.n_classes]
+            W = (total / max(self.t, 1)).astype(self.dtype)
+        if self.has_intercept:
+            return np.ascontiguousarray(W[1:].T), W[0]
+        return np.ascontiguousarray(W.T), np.zeros(self.n_classes, dtype=self.dtype)
+
+    def learn(
+        self,
+        rows: Rows,
+        candidates: CandidateSets,
+        order: npt.NDArray[np.int64] | None = None,
+        sample_weight: npt.NDArray[np.float64] | None = None,
+        *,
+        is_progressive: bool = False,
+    ) -> npt.NDArray[np.int32] | None:
+        """Learn one round per row, or per entry of `order`; all of them, or none and raise.
+
+        Returns the class predicted in each round before learning from it, if `is_progressive`.
+        """
+        n_rounds = len(rows) if order is None else len(order)
+        rows, undo = self._prepared(rows, n_rounds, sample_weight)
+        predictions = np.empty(n_rounds, dtype=np.int32) if is_progressive else None
+        failed = _kernels.learn(
+            _kernel_learner(self.learner),
+            self._kernel,
+            rows.kernel,
+            candidates.indptr,
+            candidates.codes,
+            order=order,
+            sample_weight=sample_weight,
+            predictions=predictions,
+        )
+        if failed < 0:
+            return predictions
+        assert undo is not None, "checked rows within reach never fail"
+        self._restore(undo)
+        row = failed if order is None else int(order[failed])
+        tidy, _ = rows.usable()  # raises if the row itself is at fault
+        if tidy is not rows:
+            return self.learn(tidy, candidates, order, sample_weight, is_progressive=is_progressive)
+        raise _overflow(row)
+
+    def scores(self, rows: Rows) -> Array:
+        """Return the score of each row and class."""
+        scores = np.empty((len(rows), self.n_classes), dtype=self.dtype)
+        self._score(rows, scores=scores)
+        return scores
+
+    def predict(self, rows: Rows) -> npt.NDArray[np.int32]:
+        """Return the class with the largest score of each row, the first one of equals."""
+        predictions = np.empty(len(rows), dtype=np.int32)
+        self._score(rows, predictions=predictions)
+        return predictions
+
+    def _score(self, rows: Rows, **results: Array) -> None:
+        failed = _kernels.score(self._kernel, self._u is not None, rows.kernel, **results)
+        if failed < 0:
+            return
+        tidy, _ = rows.usable()  # raises if the row itself is at fault
+        if tidy is rows:
+            raise _overflow(failed)
+        self._score(tidy, **results)
+
+    def _prepared(
+        self, rows: Rows, n_rounds: int, sample_weight: npt.NDArray[np.float64] | None
+    ) -> tuple[Rows, tuple[Array | None, ...] | None]:
+        """Make sure that a bad row can change nothing: return rows, and the state to return to.
+
+        Kernels stop at a row that is not finite. Where the weights are small beside the rows it is
+        cheapest to keep a copy of them; else the rows are read beforehand, and the copy is
+        needed only when scores might overflow.
+        """
+        if self._v.nbytes <= rows.nbytes / 4:
+            self._reach = np.inf
+            return rows, self._state()
+        rows, largest = rows.usable()
+        step = self.learner.largest_step * largest
+        if sample_weight is not None and len(sample_weight):
+            step *= float(sample_weight.max())
+        limit = _SAFE[self.dtype] / (
+            (1.0 + largest) * (1 + rows.n_features) * (1 + self.t + n_rounds)
+        )
+        for known in (self._reach, None):
+            reach = self._largest_weight() if known is None else known
+            self._reach = reach + n_rounds * max(step, self.learner.largest_step)
+            if self._reach < limit:
+                return rows, None
+        return rows, self._state()
+
+    def _largest_weight(self) -> float:
+        return float(max(self._v.max(), -self._v.min()) * self._scale[0]) if self._v.size else 0.0
+
+    def _state(self) -> tuple[Array | None, ...]:
+        arrays = (self._v, self._u, self._scale, self._counters)
+        return tuple(None if array is None else array.copy() for array in arrays)
+
+    def _restore(self, state: tuple[Array | None, ...]) -> None:
+        for mine, kept in zip((self._v, self._u, self._scale, self._counters), state, strict=True):
+            if mine is not None:
+                mine[...] = kept
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_kernel"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        v, u = (None if a is None else _aligned_copy(a) for a in (self._v, self._u))
+        assert v is not None
+        self._attach(v, u, self._scale.copy(), self._counters.copy())
+
+
+def _kernel_learner(learner: Learner) -> _kernels.Learner:
+    loss, rule = getattr(_kernels.Loss, learner.loss), getattr(_kernels.Rule, learner.rule)
+    return _kernels.Learner(loss, rule, learner.average, **learner.options)
+
+
+def _overflow(row: int) -> ValueError:
+    return ValueError(f"row {row} of X: its scores overflow: scale the features down")
+
+
+def _aligned_zeros(shape: tuple[int, int], dtype: np.dtype[Any]) -> Array:
+    n_bytes, unit = shape[0] * shape[1] * dtype.itemsize, _kernels.alignment
+    room = np.zeros(n_bytes + unit, dtype=np.uint8)
+    start = -room.ctypes.data % unit
+    return room[start : start + n_bytes].view(dtype).reshape(shape)
+
+
+def _aligned_copy(array: Array) -> Array:
+    copy = _aligned_zeros(array.shape, array.dtype)
+    copy[...] = array
+    return copy

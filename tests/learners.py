@@ -1,0 +1,103 @@
+"""The table of learners that the laws hold for: a new learner joins here, and only here."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from hypothesis import strategies as st
+from scipy import sparse
+
+import oneof
+import reference
+
+
+@dataclass(frozen=True)
+class Learner:
+    """An estimator, and the same thing in the words of the reference."""
+
+    name: str
+    estimator: type
+    loss: str
+    rule: str
+    parameters: dict = field(default_factory=dict)
+
+    def make(self, **shared):
+        return self.estimator(**self.parameters, **shared)
+
+    def step(self, W, x, Y, t, sample_weight=1.0):
+        rule = reference.RULES[self.rule]
+        return rule(W, x, Y, t, self.loss, sample_weight=sample_weight, **self.parameters)
+
+
+LEARNERS = [
+    Learner("avg-perceptron", oneof.AvgPerceptron, "avg", "perceptron"),
+    Learner("max-perceptron", oneof.MaxPerceptron, "max", "perceptron"),
+    Learner("avg-perceptron-eta", oneof.AvgPerceptron, "avg", "perceptron", {"eta0": 0.3}),
+    Learner(
+        "max-perceptron-mistake",
+        oneof.MaxPerceptron,
+        "max",
+        "perceptron",
+        {"update": "mistake", "eta0": 2.5},
+    ),
+    Learner(
+        "avg-perceptron-mistake", oneof.AvgPerceptron, "avg", "perceptron", {"update": "mistake"}
+    ),
+    Learner("avg-pegasos", oneof.AvgPegasos, "avg", "pegasos", {"alpha": 0.1}),
+    Learner("max-pegasos", oneof.MaxPegasos, "max", "pegasos", {"alpha": 0.01}),
+    Learner(
+        "avg-pegasos-always", oneof.AvgPegasos, "avg", "pegasos", {"alpha": 1.0, "shrink": "always"}
+    ),
+    Learner(
+        "max-pegasos-always",
+        oneof.MaxPegasos,
+        "max",
+        "pegasos",
+        {"alpha": 30.0, "shrink": "always"},
+    ),
+]
+FORMS = ["dense", "fortran", "strided", "csr32", "csr64"]
+
+
+def as_form(X, form):
+    """The same rows in another layout."""
+    if form == "fortran":
+        return np.asfortranarray(X)
+    if form == "strided":
+        return np.repeat(X, 2, axis=1)[::-1, ::2][::-1]
+    if form.startswith("csr"):
+        S = sparse.csr_array(X)
+        wide = form == "csr64"
+        S.indices = S.indices.astype(np.int64 if wide else np.int32)
+        S.indptr = S.indptr.astype(S.indices.dtype)
+        return S
+    return np.ascontiguousarray(X)
+
+
+@dataclass(frozen=True, repr=False)
+class Stream:
+    """Rows, candidate sets of class indices, classes."""
+
+    X: np.ndarray
+    sets: list
+    n_classes: int
+
+    @property
+    def classes(self):
+        return np.arange(self.n_classes)
+
+
+@st.composite
+def streams(draw, n_classes=st.integers(2, 40), n_rounds=st.integers(1, 25), full_sets=True):
+    """Streams with zero rows, full sets, repeated rows, many scales."""
+    K, n, d = draw(n_classes), draw(n_rounds), draw(st.integers(1, 40))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    X = rng.normal(size=(n, d)) * 10.0 ** draw(st.integers(-3, 3))
+    X[rng.random((n, d)) < draw(st.sampled_from([0.0, 0.5, 0.9]))] = 0
+    X[rng.random(n) < 0.1] = 0
+    largest = K if full_sets else K - 1
+    sets = [
+        set(rng.choice(K, size=rng.integers(1, largest + 1), replace=False).tolist())
+        for _ in range(n)
+    ]
+    # Through float32, so that both types see the same rows.
+    return Stream(X.astype(np.float32).astype(np.float64), sets, K)
