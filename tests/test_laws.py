@@ -29,8 +29,7 @@ def learnt(learner, stream, X=None, **shared):
 def bits(model):
     """Everything the model will ever use again."""
     m = model.model_
-    arrays = (m._v, m._u, m._scale, m._counters)
-    return [None if a is None else a.tobytes() for a in arrays]
+    return [a.tobytes() for a in (m._weights, m._scale, m._counters)]
 
 
 def is_near_tie(learner: Learner, s, Y, tolerance):
@@ -120,7 +119,7 @@ def test_averaged_weights_are_the_mean_after_each_round(learner, dtype, stream, 
 def current_weights(model, has_intercept):
     """W after the last round, one row per class, the intercept last."""
     m = model.model_
-    W = (m._v[:, : m.n_classes].astype(float) * m._scale[0]).T
+    W = (m._weights[:, : m.n_classes].astype(float) * m._scale[0]).T
     return np.roll(W, -1, axis=1) if has_intercept else np.column_stack([W, np.zeros(len(W))])
 
 
@@ -185,7 +184,7 @@ def test_permuting_classes_permutes_the_model(learner, stream, seed):
     models = []
     for columns in (np.arange(K), order):
         model = learnt(learner, Stream(X[:1], [set(range(K))], K))
-        model.model_._v[:, :K] = start[:, columns]
+        model.model_._weights[:, :K] = start[:, columns]
         model.model_._scale[2] = np.sum(start**2)
         rank = np.argsort(columns)
         sets = [{int(rank[k]) for k in Y} for Y in stream.sets]
@@ -289,7 +288,7 @@ for K, d in [(2, 1), (3, 7), (4, 30), (8, 9), (10, 130), (17, 33), (70, 20), (30
                     labels = model.progressive_fit(data, sets, classes=np.arange(K))
                     m = model.model_
                     scores = m.scores(oneof.rows.Rows(data))
-                    for a in (labels, m._v[:, :K], m._scale, m._counters, scores):
+                    for a in (labels, m._weights, m._scale, m._counters, scores):
                         digest.update(np.ascontiguousarray(a).tobytes())
 print(oneof._kernels.isa, digest.hexdigest())
 """

@@ -109,30 +109,26 @@ struct Rows {
 // A model's arrays, kept alive.
 struct Weights {
     oneof::Weights view;
-    any_out v;
-    std::optional<any_out> u;
+    any_out weights;
     vector_out<double> scale;
     vector_out<int64_t> counters;
 
-    Weights(any_out v_, std::optional<any_out> u_, vector_out<double> scale_,
-            vector_out<int64_t> counters_, int64_t n_classes, bool has_intercept)
-        : v(v_), u(u_), scale(scale_), counters(counters_) {
-        const bool is_double = holds<double>(v);
-        const int64_t item = is_double ? 8 : 4;
-        require(is_double || holds<float>(v), "weights are float32 or float64");
+    Weights(any_out weights_, vector_out<double> scale_, vector_out<int64_t> counters_,
+            int64_t n_classes, bool has_intercept, bool is_averaged)
+        : weights(weights_), scale(scale_), counters(counters_) {
+        const bool is_double = holds<double>(weights);
+        require(is_double || holds<float>(weights), "weights are float32 or float64");
         require(scale.size() == 3 && counters.size() == 3, "scale and counters have three entries");
         require(n_classes > 0, "a model has a class");
-        auto fits = [&](const any_out& a) {
-            return a.ndim() == 2 && a.dtype() == v.dtype() && a.shape(0) == v.shape(0) &&
-                   a.shape(1) == size_t(oneof::padded(n_classes, item)) &&
-                   a.stride(1) == 1 && a.stride(0) == int64_t(a.shape(1)) &&
-                   reinterpret_cast<uintptr_t>(a.data()) % oneof::kAlignment == 0;
-        };
-        require(fits(v) && (!u || fits(*u)) && v.shape(0) >= size_t(has_intercept),
+        const int64_t stride = oneof::padded(n_classes, is_double ? 8 : 4);
+        require(weights.ndim() == 2 && weights.shape(1) == size_t(stride * (1 + is_averaged)) &&
+                    weights.stride(1) == 1 && weights.stride(0) == int64_t(weights.shape(1)) &&
+                    weights.shape(0) >= size_t(has_intercept) &&
+                    reinterpret_cast<uintptr_t>(weights.data()) % oneof::kAlignment == 0,
                 "weights are aligned, contiguous and padded");
-        view = {v.data(), u ? u->data() : nullptr, scale.data(), counters.data(),
-                int64_t(v.shape(0)) - has_intercept, n_classes, int64_t(v.shape(1)),
-                has_intercept, is_double};
+        view = {weights.data(), scale.data(), counters.data(),
+                int64_t(weights.shape(0)) - has_intercept, n_classes, stride, has_intercept,
+                is_averaged, is_double};
     }
 };
 
@@ -165,7 +161,6 @@ int64_t learn(const oneof::Learner& learner, const Weights& weights, const Rows&
     require(int64_t(indptr.size()) == rows.view.n_rows + 1 &&
                 indptr(indptr.size() - 1) == int64_t(codes.size()),
             "a candidate set for each row");
-    require(!learner.average || weights.view.u, "averaging needs the sum of weights");
     if (sample_weight) {
         require(int64_t(sample_weight->size()) == rows.view.n_rows, "a weight for each row");
         extras.sample_weight = sample_weight->data();
@@ -179,12 +174,11 @@ int64_t learn(const oneof::Learner& learner, const Weights& weights, const Rows&
     return checked(chosen().learn(learner, weights.view, rows.view, candidates, extras));
 }
 
-int64_t score(const Weights& weights, bool average, const Rows& rows,
+int64_t score(const Weights& weights, const Rows& rows,
               std::optional<any_out> scores, std::optional<vector_out<int32_t>> predictions) {
     oneof::Extras extras = extras_of(weights, rows, std::nullopt);
-    require(!average || weights.view.u, "averaging needs the sum of weights");
     if (scores) {
-        require(scores->ndim() == 2 && scores->dtype() == weights.v.dtype() &&
+        require(scores->ndim() == 2 && scores->dtype() == weights.weights.dtype() &&
                     int64_t(scores->shape(0)) == extras.n_rounds &&
                     int64_t(scores->shape(1)) == weights.view.n_classes &&
                     (scores->size() == 0 || (scores->stride(1) == 1 &&
@@ -197,7 +191,7 @@ int64_t score(const Weights& weights, bool average, const Rows& rows,
         extras.predictions = predictions->data();
     }
     nb::gil_scoped_release release;
-    return checked(chosen().score(weights.view, average, rows.view, extras));
+    return checked(chosen().score(weights.view, rows.view, extras));
 }
 
 nb::tuple check(const Rows& rows) {
@@ -228,11 +222,11 @@ NB_MODULE(_kernels, m) {
         .value("pegasos", oneof::Rule::pegasos);
     nb::class_<oneof::Learner>(m, "Learner")
         .def("__init__",
-             [](oneof::Learner* self, oneof::Loss loss, oneof::Rule rule, bool average, double eta0,
-                bool update, double alpha, bool shrink) {
-                 new (self) oneof::Learner{loss, rule, average, eta0, update, alpha, shrink};
+             [](oneof::Learner* self, oneof::Loss loss, oneof::Rule rule, double eta0, bool update,
+                double alpha, bool shrink) {
+                 new (self) oneof::Learner{loss, rule, eta0, update, alpha, shrink};
              },
-             "loss"_a, "rule"_a, "average"_a, nb::kw_only(), "eta0"_a = 1.0, "update"_a = false,
+             "loss"_a, "rule"_a, nb::kw_only(), "eta0"_a = 1.0, "update"_a = false,
              "alpha"_a = 1.0, "shrink"_a = false);
 
     nb::class_<Rows>(m, "Rows")
@@ -242,15 +236,14 @@ NB_MODULE(_kernels, m) {
         .def("check", &check)
         .def("__len__", [](const Rows& rows) { return rows.view.n_rows; });
     nb::class_<Weights>(m, "Weights")
-        .def(nb::init<any_out, std::optional<any_out>, vector_out<double>, vector_out<int64_t>,
-                      int64_t, bool>(),
-             "v"_a.noconvert(), "u"_a.noconvert().none(), "scale"_a.noconvert(),
-             "counters"_a.noconvert(), "n_classes"_a, "has_intercept"_a);
+        .def(nb::init<any_out, vector_out<double>, vector_out<int64_t>, int64_t, bool, bool>(),
+             "weights"_a.noconvert(), "scale"_a.noconvert(), "counters"_a.noconvert(),
+             "n_classes"_a, "has_intercept"_a, "is_averaged"_a);
     m.def("learn", &learn, "learner"_a, "weights"_a, "rows"_a, "indptr"_a.noconvert(),
           "codes"_a.noconvert(), nb::kw_only(), "order"_a.noconvert().none() = nb::none(),
           "sample_weight"_a.noconvert().none() = nb::none(),
           "predictions"_a.noconvert().none() = nb::none());
-    m.def("score", &score, "weights"_a, "average"_a, "rows"_a, nb::kw_only(),
+    m.def("score", &score, "weights"_a, "rows"_a, nb::kw_only(),
           "scores"_a.noconvert().none() = nb::none(),
           "predictions"_a.noconvert().none() = nb::none());
 }

@@ -24,10 +24,10 @@ static int64_t learn_any(const oneof::Learner& learner, const oneof::Weights& we
     });
 }
 
-static int64_t score_any(const oneof::Weights& weights, bool average, const oneof::Rows& rows,
+static int64_t score_any(const oneof::Weights& weights, const oneof::Rows& rows,
                          const oneof::Extras& extras) {
     return with_rows(rows, [&]<class T, class RowsOf>() {
-        return score_rows<T, RowsOf>(weights, average, rows, extras);
+        return score_rows<T, RowsOf>(weights, rows, extras);
     });
 }
 

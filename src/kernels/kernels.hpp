@@ -12,23 +12,23 @@ enum class Rule : int { perceptron, pegasos };
 struct Learner {
     Loss loss;
     Rule rule;
-    bool average;          // predict with the averaged weights
     double eta0;           // η of the Perceptron
     bool on_mistake;       // Perceptron: update if ŷ ∉ Y rather than if hinge > 0
     double alpha;          // λ of Pegasos
     bool always_shrink;    // Pegasos: shrink in rounds without loss, too
 };
 
-// W = scale·V and ΣW = U + sum_scale·V; V and U are features × classes, classes padded to `stride`.
+// W = scale·V and, with averaging, ΣW = U + sum_scale·V. Each row of the array holds one feature's
+// weights in V and, behind them, in U: `stride` of each, the classes and padding.
 struct Weights {
-    void* v;
-    void* u;               // null without averaging
+    void* weights;
     double* scale;         // scale, sum_scale, norm2 (‖W‖², kept for rules with a radius)
     int64_t* counters;     // t, n_updates, n_mistakes
     int64_t n_features;
     int64_t n_classes;
     int64_t stride;
-    bool has_intercept;    // then row 0 of V belongs to the constant feature
+    bool has_intercept;    // then row 0 belongs to the constant feature
+    bool is_averaged;      // predict with the mean of the weights after each round
     bool is_double;
 };
 
@@ -68,7 +68,7 @@ struct Kernels {
     // Each returns -1, or the first round that cannot be scored (a row that is not canonical or not
     // finite, or scores that overflow; nothing of it is learnt), or -2 when there is no memory.
     int64_t (*learn)(const Learner&, const Weights&, const Rows&, const Candidates&, const Extras&);
-    int64_t (*score)(const Weights&, bool average, const Rows&, const Extras&);
+    int64_t (*score)(const Weights&, const Rows&, const Extras&);
     Finding (*check)(const Rows&);
 };
 

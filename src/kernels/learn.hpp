@@ -32,73 +32,79 @@ private:
     int64_t used_ = 0;
 };
 
-// The model as the loop sees it.
+// The model as the loop sees it: W = scale·V and, with averaging, ΣW = U + sum_scale·V.
 template <class T>
 class Model {
 public:
-    Model(const oneof::Weights& w, bool average)
-        : v{static_cast<T*>(w.v), w.stride, w.has_intercept, w.n_features},
-          u{static_cast<T*>(w.u), w.stride, w.has_intercept, w.n_features},
+    Model(const oneof::Weights& w)
+        : m{static_cast<T*>(w.weights), w.stride * (1 + w.is_averaged), w.has_intercept,
+            w.n_features},
           scale(w.scale[0]), sum_scale(w.scale[1]), norm2(w.scale[2]),
           t(w.counters[0]), n_updates(w.counters[1]), n_mistakes(w.counters[2]),
-          n_classes(w.n_classes), is_averaged(average) {}
+          n_classes(w.n_classes), stride(w.stride), is_averaged(w.is_averaged) {}
 
-    // Scores of the current weights into s and, if averaged, of W̄ into s_bar.
-    template <class Row>
-    void scores(const Row& row, T* s, T* s_bar) const {
-        score(v, row, is_averaged ? T(1) : T(scale), s);
+    // Scores of the current weights into s and, if averaged, those of W̄ behind them.
+    template <class RowType>
+    void scores(const RowType& row, T* s) const {
+        score(m, row, is_averaged ? T(1) : T(scale), s);
         if (!is_averaged) return;
-        score(u, row, T(1), s_bar);
+        T* s_bar = s + stride;
         const T share = t ? T(1.0 / double(t)) : T(0), a = T(scale), sum_a = T(sum_scale);
-        for (int64_t k = 0; k < v.stride; ++k) {
+        for (int64_t k = 0; k < stride; ++k) {
             s_bar[k] = (s_bar[k] + sum_a * s[k]) * share;
             s[k] *= a;
         }
     }
 
-    // Takes the scale into V. The sum is settled first: kept apart, U and sum_scale·V would
-    // cancel each other the more, the smaller the scale.
-    void fold(double new_scale) {
-        if (is_averaged) {
-            add_multiple(u, T(sum_scale), v);
-            sum_scale = 0;
+    // W += size · x⊗c, and U -= sum_scale · (what V gains). u is all 0 before and after.
+    template <class RowType>
+    void add(const RowType& row, double size, const Contrast& c, T* u, int32_t* columns) {
+        int64_t n = 0;
+        for (int64_t half = 0; half <= int64_t(is_averaged); ++half) {
+            const double factor = half ? -sum_scale * (size / scale) : size / scale;
+            for (int64_t i = 0; i < c.n; ++i) {
+                columns[n] = static_cast<int32_t>(half * stride + c.classes[i]);
+                u[columns[n++]] = T(factor * c.values[i]);
+            }
         }
-        multiply(v, T(new_scale));
-        scale = 1;
+        if (m.width * int64_t(sizeof(T)) <= oneof::kAlignment * n)
+            add_outer(m, row, u);
+        else
+            add_outer(m, row, u, columns, n);
+        for (int64_t i = 0; i < n; ++i) u[columns[i]] = T(0);
     }
 
-    // W += size · x⊗c
-    template <class Row>
-    void add(const Row& row, double size, const Contrast& c, T* u_scratch) {
-        add_to(v, row, size / scale, c, u_scratch);
-        if (is_averaged) add_to(u, row, -sum_scale * (size / scale), c, u_scratch);
+    // V ← factor·V, and the scale is 1. The sum is settled first: kept apart, U and sum_scale·V
+    // would cancel each other the more, the smaller the scale.
+    void fold(double factor) {
+        const T f = T(factor), sum_a = T(sum_scale);
+        for (int64_t i = 0; i < m.n_rows(); ++i) {
+            T* v = m.row(i);
+            if (is_averaged)
+                for (int64_t k = 0; k < stride; ++k) v[stride + k] += sum_a * v[k];
+            for (int64_t k = 0; k < stride; ++k) v[k] *= f;
+        }
+        scale = 1;
+        sum_scale = 0;
     }
 
     // Exact ‖W‖²; due at rounds that depend on t and the model's size only, never on the calls.
     void refresh_norm() {
         int64_t period = int64_t(1) << 14;
-        while (period * 16 < v.size()) period *= 2;
-        if (t % period == 0) norm2 = scale * scale * squared_norm(v);
+        while (period * 16 < m.n_rows() * stride) period *= 2;
+        if (t % period) return;
+        double sum = 0;
+        for (int64_t i = 0; i < m.n_rows(); ++i) sum += sum_of_squares(m.row(i), stride);
+        norm2 = scale * scale * sum;
     }
 
-    static double smallest_scale(bool average) { return average ? 0x1p-6 : 0x1p-40; }
+    double smallest_scale() const { return is_averaged ? 0x1p-6 : 0x1p-40; }
 
-    Matrix<T> v, u;
+    Matrix<T> m;
     double &scale, &sum_scale, &norm2;
     int64_t &t, &n_updates, &n_mistakes;
-    const int64_t n_classes;
+    const int64_t n_classes, stride;
     const bool is_averaged;
-
-private:
-    template <class Row>
-    void add_to(const Matrix<T>& m, const Row& row, double size, const Contrast& c, T* u_scratch) {
-        for (int64_t i = 0; i < c.n; ++i) u_scratch[c.classes[i]] = T(size * c.values[i]);
-        if (m.stride * int64_t(sizeof(T)) <= oneof::kAlignment * c.n)
-            add_outer(m, row, u_scratch);
-        else
-            add_outer(m, row, u_scratch, c.classes, c.n);
-        for (int64_t i = 0; i < c.n; ++i) u_scratch[c.classes[i]] = T(0);
-    }
 };
 
 // The bits of the classes that are excluded as rivals: padding always, candidates by round.
@@ -128,43 +134,43 @@ template <class T, class RowsOf>
 int64_t learn(const oneof::Learner& learner, const oneof::Weights& weights,
               const oneof::Rows& rows, const oneof::Candidates& candidates,
               const oneof::Extras& extras) {
-    const int64_t stride = weights.stride, n_words = (stride + 31) / 32;
+    Model<T> model(weights);
+    const int64_t stride = model.stride, width = model.m.width, n_words = (stride + 31) / 32;
     const int64_t scratch = RowsOf::scratch_bytes(rows.n_features);
-    Arena arena(3 * Arena::piece_bytes<T>(stride) + 2 * Arena::piece_bytes<uint32_t>(n_words) +
-                Arena::piece_bytes<int32_t>(stride) + Arena::piece_bytes<double>(stride) +
-                Arena::piece_bytes<char>(scratch));
+    Arena arena(2 * Arena::piece_bytes<T>(width) + 2 * Arena::piece_bytes<uint32_t>(n_words) +
+                Arena::piece_bytes<int32_t>(stride) + Arena::piece_bytes<int32_t>(width) +
+                Arena::piece_bytes<double>(stride) + Arena::piece_bytes<char>(scratch));
     if (!arena) return kOutOfMemory;
-    T* s = arena.take<T>(stride);
-    T* s_bar = arena.take<T>(stride);
-    T* u = arena.take<T>(stride);
-    for (int64_t k = 0; k < stride; ++k) u[k] = T(0);
+    T* s = arena.take<T>(width);
+    T* u = arena.take<T>(width);
+    for (int64_t k = 0; k < width; ++k) u[k] = T(0);
     uint32_t* padding = arena.take<uint32_t>(n_words);
-    Exclusions exclusions(padding, arena.take<uint32_t>(n_words), weights.n_classes, stride);
+    Exclusions exclusions(padding, arena.take<uint32_t>(n_words), model.n_classes, stride);
     int32_t* classes = arena.take<int32_t>(stride);
+    int32_t* columns = arena.take<int32_t>(width);
     double* values = arena.take<double>(stride);
     const RowsOf view(rows, arena.take<char>(scratch));
 
-    Model<T> model(weights, learner.average);
     const double r = radius(learner);
     const bool has_radius = r < __builtin_inf();
 
     for (int64_t round_no = 0; round_no < extras.n_rounds; ++round_no) {
         const int64_t i = extras.order ? extras.order[round_no] : round_no;
         const auto row = view[i];
-        if (!row.is_canonical(rows.n_features)) return round_no;
+        if (!view.is_canonical(row)) return round_no;
         const int64_t first = candidates.indptr[i];
         const CandidateRow set =
             exclusions.row(candidates.codes + first, candidates.indptr[i + 1] - first);
 
-        model.scores(row, s, s_bar);
+        model.scores(row, s);
         const Judgement round = judge(learner.loss, s, stride, model.n_classes, set);
         if (!(__builtin_fabs(round.margin) < __builtin_inf())) return round_no;
 
         int64_t predicted = round.is_mistake ? round.rival : round.best;
         bool is_mistake = round.is_mistake;
         if (model.is_averaged) {
-            if (!all_finite(s_bar, stride)) return round_no;
-            predicted = argmax(s_bar, stride, exclusions.padding());
+            if (!all_finite(s + stride, stride)) return round_no;
+            predicted = argmax(s + stride, stride, exclusions.padding());
             is_mistake = !exclusions.contains(predicted);
         }
         if (extras.predictions) extras.predictions[round_no] = static_cast<int32_t>(predicted);
@@ -182,12 +188,12 @@ int64_t learn(const oneof::Learner& learner, const oneof::Weights& weights,
             const double size = step.size * (extras.sample_weight ? extras.sample_weight[i] : 1.0);
             Contrast c{classes, values};
             contrast(learner.loss, round, set, c);
-            model.add(row, size, c, u);
+            model.add(row, size, c, u, columns);
             if (has_radius) {
                 double gain = 0;   // c·s
                 for (int64_t k = 0; k < c.n; ++k) gain += c.values[k] * double(s[c.classes[k]]);
-                model.norm2 += size * (2 * step.shrink * gain +
-                                       size * c.squared * squared_norm(row, model.v.has_intercept));
+                const double xx = sum_of_squares(row.x, row.n) + model.m.has_intercept;
+                model.norm2 += size * (2 * step.shrink * gain + size * c.squared * xx);
                 if (model.norm2 > r * r) {
                     model.scale *= r / __builtin_sqrt(model.norm2);
                     model.norm2 = r * r;
@@ -195,31 +201,30 @@ int64_t learn(const oneof::Learner& learner, const oneof::Weights& weights,
             }
         }
         if (model.is_averaged) model.sum_scale += model.scale;
-        if (model.scale < Model<T>::smallest_scale(model.is_averaged)) model.fold(model.scale);
+        if (model.scale < model.smallest_scale()) model.fold(model.scale);
         if (has_radius) model.refresh_norm();
     }
     return -1;
 }
 
 template <class T, class RowsOf>
-int64_t score_rows(const oneof::Weights& weights, bool average, const oneof::Rows& rows,
+int64_t score_rows(const oneof::Weights& weights, const oneof::Rows& rows,
                    const oneof::Extras& extras) {
-    const int64_t stride = weights.stride, n_words = (stride + 31) / 32;
+    const Model<T> model(weights);
+    const int64_t stride = model.stride, width = model.m.width, n_words = (stride + 31) / 32;
     const int64_t scratch = RowsOf::scratch_bytes(rows.n_features);
-    Arena arena(2 * Arena::piece_bytes<T>(stride) + 2 * Arena::piece_bytes<uint32_t>(n_words) +
+    Arena arena(Arena::piece_bytes<T>(width) + 2 * Arena::piece_bytes<uint32_t>(n_words) +
                 Arena::piece_bytes<char>(scratch));
     if (!arena) return kOutOfMemory;
-    T* s = arena.take<T>(stride);
-    T* s_bar = arena.take<T>(stride);
+    T* s = arena.take<T>(width);
     uint32_t* padding = arena.take<uint32_t>(n_words);
-    const Exclusions exclusions(padding, arena.take<uint32_t>(n_words), weights.n_classes, stride);
+    const Exclusions exclusions(padding, arena.take<uint32_t>(n_words), model.n_classes, stride);
     const RowsOf view(rows, arena.take<char>(scratch));
-    const Model<T> model(weights, average);
-    const T* result = average ? s_bar : s;
+    const T* result = model.is_averaged ? s + stride : s;
     for (int64_t round_no = 0; round_no < extras.n_rounds; ++round_no) {
         const auto row = view[round_no];
-        if (!row.is_canonical(rows.n_features)) return round_no;
-        model.scores(row, s, s_bar);
+        if (!view.is_canonical(row)) return round_no;
+        model.scores(row, s);
         if (!all_finite(result, stride)) return round_no;
         if (extras.predictions)
             extras.predictions[round_no] =

@@ -5,25 +5,12 @@
 
 namespace ONEOF_ISA {
 
-template <int I>
-using at = std::integral_constant<int, I>;
-
 template <class T, class Index>
-struct SparseRow {
+struct Row {
     using value_type = T;
     const T* x;
     const Index* j;
     int64_t n;
-
-    T value(int64_t p) const { return x[p]; }
-    int64_t index(int64_t p) const { return static_cast<int64_t>(j[p]); }
-
-    // Strictly rising from 0 or more to less than d: what the kernels need to follow the indices.
-    bool is_canonical(int64_t d) const {
-        bool is_falling = false;
-        for (int64_t p = 1; p < n; ++p) is_falling |= j[p - 1] >= j[p];
-        return n == 0 || (n > 0 && !is_falling && j[0] >= 0 && int64_t(j[n - 1]) < d);
-    }
 
     // step(lane, p) for each pair p; the lane (p mod A) says which partial sum p belongs to.
     template <int A, class Step>
@@ -36,114 +23,70 @@ struct SparseRow {
     }
 };
 
-// A dense row, cut into blocks; the blocks that are all zero are left out, which changes no bit:
-// sums start at +0, so adding ±0·w does nothing while weights are finite.
-template <class T>
-struct DenseRow {
-    using value_type = T;
-    static constexpr int kBlock = 8;
-    const T* x;
-    int64_t d;
-    const int32_t* blocks;
-    int64_t n_blocks;
-
-    T value(int64_t p) const { return x[p]; }
-    int64_t index(int64_t p) const { return p; }
-    bool is_canonical(int64_t) const { return true; }
-
-    template <int A, class Step>
-    ONEOF_INLINE void each(Step&& step) const {
-        for (int64_t b = 0; b < n_blocks; ++b) {
-            const int64_t p = int64_t(blocks[b]) * kBlock;
-            unroll<kBlock>([&](auto g) { step(at<g % A>{}, p + g); });
-        }
-        const int64_t p = d / kBlock * kBlock;
-        unroll<kBlock - 1>([&](auto g) {
-            if (p + g < d) step(at<g % A>{}, p + g);
-        });
-    }
-};
-
-// Gives the rows of a matrix one at a time; dense ones need scratch memory, see scratch_bytes.
+// Gives the rows of a dense matrix one at a time: what is not 0, written to scratch memory.
 template <class T>
 class DenseRows {
 public:
-    using Row = DenseRow<T>;
+    using RowType = Row<T, int32_t>;
     DenseRows(const oneof::Rows& rows, char* scratch)
         : base_(static_cast<const T*>(rows.values)), rows_(rows),
-          blocks_(reinterpret_cast<int32_t*>(scratch)),
-          gathered_(reinterpret_cast<T*>(scratch + block_bytes(rows.n_features))) {}
+          values_(reinterpret_cast<T*>(scratch)), gathered_(values_ + rows.n_features + kSpare),
+          indices_(reinterpret_cast<int32_t*>(gathered_ + rows.n_features)) {}
 
-    static int64_t block_bytes(int64_t d) { return (d / Row::kBlock * 4 + 64) / 64 * 64; }
-    static int64_t scratch_bytes(int64_t d) { return block_bytes(d) + d * int64_t(sizeof(T)); }
+    static int64_t scratch_bytes(int64_t d) {
+        return (2 * d + kSpare) * int64_t(sizeof(T)) + (d + kSpare) * int64_t(sizeof(int32_t));
+    }
+    bool is_canonical(const RowType&) const { return true; }
 
-    Row operator[](int64_t i) const {
+    RowType operator[](int64_t i) const {
         const T* x = base_ + i * rows_.row_stride;
-        const int64_t d = rows_.n_features;
         if (rows_.column_stride != 1) {
-            for (int64_t j = 0; j < d; ++j) gathered_[j] = x[j * rows_.column_stride];
+            for (int64_t j = 0; j < rows_.n_features; ++j) gathered_[j] = x[j * rows_.column_stride];
             x = gathered_;
         }
-        int64_t n = 0;
-        for (int64_t b = 0; b < d / Row::kBlock; ++b) {
-            blocks_[n] = static_cast<int32_t>(b);
-            n += has_nonzero(x + b * Row::kBlock);
-        }
-        return {x, d, blocks_, n};
+        return {values_, indices_, nonzeros(x, rows_.n_features, values_, indices_)};
     }
 
 private:
-    static ONEOF_INLINE bool has_nonzero(const T* x) {
-        constexpr int kBytes = kVectorBytes < Row::kBlock * int(sizeof(T))
-                                   ? kVectorBytes : Row::kBlock * int(sizeof(T));
-        constexpr int kLanes = kBytes / int(sizeof(T));
-        uint32_t bits = 0;
-        unroll<Row::kBlock / kLanes>([&](auto i) {
-            vec<T, kBytes> v;
-            __builtin_memcpy(&v, x + i * kLanes, kBytes);
-            bits |= lane_bits<kBytes>(v != 0);
-        });
-        return bits != 0;
-    }
-
     const T* base_;
     const oneof::Rows& rows_;
-    int32_t* blocks_;
+    T* values_;
     T* gathered_;
+    int32_t* indices_;
 };
 
 template <class T, class Index>
 class SparseRows {
 public:
-    using Row = SparseRow<T, Index>;
+    using RowType = Row<T, Index>;
     SparseRows(const oneof::Rows& rows, char*)
         : x_(static_cast<const T*>(rows.values)), j_(static_cast<const Index*>(rows.indices)),
-          start_(static_cast<const Index*>(rows.indptr)), n_values_(rows.n_values) {}
+          start_(static_cast<const Index*>(rows.indptr)), n_values_(rows.n_values),
+          n_features_(rows.n_features) {}
     static int64_t scratch_bytes(int64_t) { return 0; }
+
     // A row that lies outside the values has a negative length.
-    Row operator[](int64_t i) const {
+    RowType operator[](int64_t i) const {
         const int64_t first = start_[i], last = start_[i + 1];
         const bool is_inside = 0 <= first && first <= last && last <= n_values_;
         return {x_ + first, j_ + first, is_inside ? last - first : -1};
+    }
+
+    // Strictly rising from 0 or more to less than d: what the kernels need to follow the indices.
+    bool is_canonical(const RowType& row) const {
+        const Index* j = row.j;
+        bool is_falling = false;
+        for (int64_t p = 1; p < row.n; ++p) is_falling |= j[p - 1] >= j[p];
+        return row.n == 0 ||
+               (row.n > 0 && !is_falling && j[0] >= 0 && int64_t(j[row.n - 1]) < n_features_);
     }
 
 private:
     const T* x_;
     const Index* j_;
     const Index* start_;
-    int64_t n_values_;
+    int64_t n_values_, n_features_;
 };
-
-// ‖x‖², the constant feature included.
-template <class Row>
-double squared_norm(const Row& row, bool has_intercept) {
-    double sum[4] = {has_intercept ? 1.0 : 0.0, 0, 0, 0};
-    row.template each<4>([&](auto a, int64_t p) {
-        const double x = row.value(p);
-        sum[a] += x * x;
-    });
-    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
-}
 
 template <class T>
 using bits_of = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
@@ -212,12 +155,12 @@ oneof::Finding check_sparse(const oneof::Rows& rows) {
         for (int64_t p = 0; p < row.n; ++p)
             is_outside |= row.j[p] < 0 || int64_t(row.j[p]) >= rows.n_features;
         if (is_outside) return {oneof::Fault::bad_index, i, -1, 0};
-        if (!row.is_canonical(rows.n_features) && finding.fault == oneof::Fault::none)
+        if (!view.is_canonical(row) && finding.fault == oneof::Fault::none)
             finding = {oneof::Fault::not_canonical, i, -1, 0};
         largest = largest_bits<T>(row.x, row.n, largest);
         if (largest < kInfinityBits<T>) continue;
         for (int64_t p = 0;; ++p)
-            if (!all_finite(row.x + p, 1)) return {oneof::Fault::not_finite, i, row.index(p), 0};
+            if (!all_finite(row.x + p, 1)) return {oneof::Fault::not_finite, i, int64_t(row.j[p]), 0};
     }
     finding.largest = magnitude<T>(largest);
     return finding;

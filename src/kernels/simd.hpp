@@ -74,12 +74,68 @@ ONEOF_INLINE auto lane_selectors() {
 
 template <class T, int Bytes>
 ONEOF_INLINE T horizontal_max(vec<T, Bytes> v) {
-    T lanes[Bytes / sizeof(T)];
-    __builtin_memcpy(lanes, &v, Bytes);
-    for (int half = Bytes / int(sizeof(T)) / 2; half; half /= 2)
-        for (int i = 0; i < half; ++i)
-            lanes[i] = lanes[i + half] > lanes[i] ? lanes[i + half] : lanes[i];
-    return lanes[0];
+    constexpr int kHalf = Bytes / int(sizeof(T)) / 2;
+    if constexpr (kHalf == 1) {
+        return v[1] > v[0] ? v[1] : v[0];
+    } else {
+        return [&]<int... I>(std::integer_sequence<int, I...>) {
+            const auto low = __builtin_shufflevector(v, v, I...);
+            const auto high = __builtin_shufflevector(v, v, (I + kHalf)...);
+            return horizontal_max<T, Bytes / 2>(high > low ? high : low);
+        }(std::make_integer_sequence<int, kHalf>{});
+    }
+}
+
+// Σ x_i² in eight partial sums, whatever the vectors' width.
+template <class T>
+double sum_of_squares(const T* x, int64_t n) {
+    using Eight = vec<double, 64>;
+    Eight sum{};
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        vec<T, 8 * int(sizeof(T))> part;
+        __builtin_memcpy(&part, x + i, sizeof(part));
+        const Eight wide = __builtin_convertvector(part, Eight);
+        sum += wide * wide;
+    }
+    for (int k = 0; i < n; ++i, ++k) sum[k] += double(x[i]) * double(x[i]);
+    return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
+}
+
+// Writes the values that are not 0 (NaN is not) and where they were; returns how many. The outputs
+// need room for kSpare entries past the last.
+inline constexpr int kSpare = 16;
+template <class T>
+int64_t nonzeros(const T* x, int64_t d, T* values, int32_t* indices) {
+    int64_t n = 0, p = 0;
+#if defined(__AVX512F__) && defined(__AVX512VL__)
+    if constexpr (sizeof(T) == 4) {
+        __m512i at = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+        for (; p + 16 <= d; p += 16, at = _mm512_add_epi32(at, _mm512_set1_epi32(16))) {
+            const __m512 v = _mm512_loadu_ps(x + p);
+            const __mmask16 mask = _mm512_cmp_ps_mask(v, _mm512_setzero_ps(), _CMP_NEQ_UQ);
+            _mm512_storeu_ps(values + n, _mm512_maskz_compress_ps(mask, v));
+            _mm512_storeu_si512(indices + n, _mm512_maskz_compress_epi32(mask, at));
+            n += __builtin_popcount(mask);
+        }
+    } else {
+        __m256i at = _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0);
+        for (; p + 8 <= d; p += 8, at = _mm256_add_epi32(at, _mm256_set1_epi32(8))) {
+            const __m512d v = _mm512_loadu_pd(x + p);
+            const __mmask8 mask = _mm512_cmp_pd_mask(v, _mm512_setzero_pd(), _CMP_NEQ_UQ);
+            _mm512_storeu_pd(values + n, _mm512_maskz_compress_pd(mask, v));
+            _mm256_storeu_si256(reinterpret_cast<__m256i*>(indices + n),
+                                _mm256_maskz_compress_epi32(mask, at));
+            n += __builtin_popcount(mask);
+        }
+    }
+#endif
+    for (; p < d; ++p) {
+        values[n] = x[p];
+        indices[n] = static_cast<int32_t>(p);
+        n += x[p] != 0;
+    }
+    return n;
 }
 
 }  // namespace ONEOF_ISA

@@ -1,4 +1,4 @@
-// W = scale·V, features × classes, and what is done to it: scores, the rank-one update, scaling.
+// The weights, features × classes, and what is done to them: scores, the rank-one update, scaling.
 // No losses, no rules.
 #pragma once
 #include "rows.hpp"
@@ -11,12 +11,12 @@ struct Tile {
 };
 
 // Cuts one feature's weights into tiles whose partial sums fit the registers. How many partial
-// sums a score has (4 or 2) depends on the stride alone, so that no build differs in a bit.
+// sums a score has (4 or 2) depends on the width alone, so that no build differs in a bit.
 template <class T, class F>
-ONEOF_INLINE void for_tiles(int64_t stride, F&& f) {
+ONEOF_INLINE void for_tiles(int64_t width, F&& f) {
     constexpr int W = kVectorBytes, kHalf = W < 32 ? 16 : 32;
     constexpr int64_t kItem = sizeof(T);
-    const int64_t bytes = stride * kItem;
+    const int64_t bytes = width * kItem;
     if (bytes == 16) {
         f(Tile<16, 1, 4>{}, 0);
     } else if (bytes == 32) {
@@ -34,33 +34,36 @@ ONEOF_INLINE void for_tiles(int64_t stride, F&& f) {
     }
 }
 
+// Row j holds feature j's weights: V's and, with averaging, U's behind them. The constant feature
+// goes first.
 template <class T>
 struct Matrix {
     T* data;
-    int64_t stride;
+    int64_t width;
     bool has_intercept;
     int64_t n_features;
 
+    int64_t n_rows() const { return n_features + has_intercept; }
+    T* row(int64_t i) const { return data + i * width; }
     T* intercept() const { return data; }
-    T* feature(int64_t j) const { return data + (j + has_intercept) * stride; }
-    int64_t size() const { return (n_features + has_intercept) * stride; }
+    T* feature(int64_t j) const { return row(j + has_intercept); }
 };
 
-// out = factor · xV
-template <class T, class Row>
-void score(const Matrix<T>& v, const Row& row, T factor, T* out) {
-    for_tiles<T>(v.stride, [&](auto tile, int64_t at) {
+// out = factor · xM
+template <class T, class RowType>
+void score(const Matrix<T>& m, const RowType& row, T factor, T* out) {
+    for_tiles<T>(m.width, [&](auto tile, int64_t at) {
         constexpr int kLanes = tile.kBytes / int(sizeof(T)), N = tile.kVectors, A = tile.kSums;
         using V = vec<T, tile.kBytes>;
         V sum[A][N] = {};
-        if (v.has_intercept)
+        if (m.has_intercept)
             unroll<N>([&](auto b) {
-                sum[0][b] = *reinterpret_cast<const V*>(v.intercept() + at + b * kLanes);
+                sum[0][b] = *reinterpret_cast<const V*>(m.intercept() + at + b * kLanes);
             });
-        const T* weights = v.feature(0) + at;
+        const T* weights = m.feature(0) + at;
         row.template each<A>([&](auto a, int64_t p) __attribute__((always_inline)) {
-            const T x = row.value(p);
-            const T* w = weights + row.index(p) * v.stride;
+            const T x = row.x[p];
+            const T* w = weights + int64_t(row.j[p]) * m.width;
             unroll<N>([&](auto b) { sum[a][b] += x * *reinterpret_cast<const V*>(w + b * kLanes); });
         });
         unroll<N>([&](auto b) {
@@ -71,60 +74,38 @@ void score(const Matrix<T>& v, const Row& row, T factor, T* out) {
     });
 }
 
-// V += x⊗u for a u over all (padded) classes.
-template <class T, class Row>
-void add_outer(const Matrix<T>& v, const Row& row, const T* u) {
-    for_tiles<T>(v.stride, [&](auto tile, int64_t at) {
+// M += x⊗u for a u over the whole width.
+template <class T, class RowType>
+void add_outer(const Matrix<T>& m, const RowType& row, const T* u) {
+    for_tiles<T>(m.width, [&](auto tile, int64_t at) {
         constexpr int kLanes = tile.kBytes / int(sizeof(T)), N = tile.kVectors;
         using V = vec<T, tile.kBytes>;
         V step[N];
         unroll<N>([&](auto b) { step[b] = *reinterpret_cast<const V*>(u + at + b * kLanes); });
-        if (v.has_intercept)
+        if (m.has_intercept)
             unroll<N>([&](auto b) {
-                *reinterpret_cast<V*>(v.intercept() + at + b * kLanes) += step[b];
+                *reinterpret_cast<V*>(m.intercept() + at + b * kLanes) += step[b];
             });
-        T* weights = v.feature(0) + at;
+        T* weights = m.feature(0) + at;
         row.template each<4>([&](auto, int64_t p) __attribute__((always_inline)) {
-            const T x = row.value(p);
-            T* w = weights + row.index(p) * v.stride;
+            const T x = row.x[p];
+            T* w = weights + int64_t(row.j[p]) * m.width;
             unroll<N>([&](auto b) { *reinterpret_cast<V*>(w + b * kLanes) += x * step[b]; });
         });
     });
 }
 
-// The same for a u that is 0 but for a few of many classes.
-template <class T, class Row>
-void add_outer(const Matrix<T>& v, const Row& row, const T* u, const int32_t* classes, int64_t n) {
-    if (v.has_intercept)
-        for (int64_t i = 0; i < n; ++i) v.intercept()[classes[i]] += u[classes[i]];
+// The same for a u that is 0 but for a few of many columns.
+template <class T, class RowType>
+void add_outer(const Matrix<T>& m, const RowType& row, const T* u, const int32_t* columns,
+               int64_t n) {
+    if (m.has_intercept)
+        for (int64_t i = 0; i < n; ++i) m.intercept()[columns[i]] += u[columns[i]];
     row.template each<4>([&](auto, int64_t p) __attribute__((always_inline)) {
-        const T x = row.value(p);
-        T* w = v.feature(row.index(p));
-        for (int64_t i = 0; i < n; ++i) w[classes[i]] += x * u[classes[i]];
+        const T x = row.x[p];
+        T* w = m.feature(row.j[p]);
+        for (int64_t i = 0; i < n; ++i) w[columns[i]] += x * u[columns[i]];
     });
-}
-
-// V ← factor·V
-template <class T>
-void multiply(const Matrix<T>& v, T factor) {
-    for (int64_t i = 0; i < v.size(); ++i) v.data[i] *= factor;
-}
-
-// U ← U + factor·V
-template <class T>
-void add_multiple(const Matrix<T>& u, T factor, const Matrix<T>& v) {
-    for (int64_t i = 0; i < v.size(); ++i) u.data[i] += factor * v.data[i];
-}
-
-// ‖V‖², in eight partial sums whatever the vectors' width.
-template <class T>
-double squared_norm(const Matrix<T>& v) {
-    double sum[8] = {};
-    const int64_t n = v.size(), whole = n / 8 * 8;
-    for (int64_t i = 0; i < whole; i += 8)
-        for (int k = 0; k < 8; ++k) sum[k] += double(v.data[i + k]) * double(v.data[i + k]);
-    for (int64_t i = whole; i < n; ++i) sum[i % 8] += double(v.data[i]) * double(v.data[i]);
-    return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
 }
 
 }  // namespace ONEOF_ISA

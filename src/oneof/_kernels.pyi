@@ -23,7 +23,6 @@ class Learner:
         self,
         loss: Loss,
         rule: Rule,
-        average: bool,
         *,
         eta0: float = ...,
         update: bool = ...,
@@ -47,12 +46,12 @@ class Rows:
 class Weights:
     def __init__(
         self,
-        v: npt.NDArray[Any],
-        u: npt.NDArray[Any] | None,
+        weights: npt.NDArray[Any],
         scale: npt.NDArray[np.float64],
         counters: npt.NDArray[np.int64],
         n_classes: int,
         has_intercept: bool,
+        is_averaged: bool,
     ) -> None: ...
 
 def learn(
@@ -68,7 +67,6 @@ def learn(
 ) -> int: ...
 def score(
     weights: Weights,
-    average: bool,
     rows: Rows,
     *,
     scores: npt.NDArray[Any] | None = None,

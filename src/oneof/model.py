@@ -45,28 +45,27 @@ class OnlineModel:
         self.learner = learner
         self.n_classes, self.has_intercept = n_classes, has_intercept
         dtype = np.dtype(dtype)
-        shape = (n_features + has_intercept, _kernels.padded(n_classes, dtype.itemsize))
-        self._attach(
-            _aligned_zeros(shape, dtype),
-            _aligned_zeros(shape, dtype) if learner.average else None,
-            np.array([1.0, 0.0, 0.0]),  # scale, the sum's share of V, ‖W‖²
-            np.zeros(3, dtype=np.int64),
-        )
+        width = _kernels.padded(n_classes, dtype.itemsize) * (1 + learner.average)
+        # Scale, the sum's share of V, ‖W‖²; rounds, updates, mistakes.
+        scale, counters = np.array([1.0, 0.0, 0.0]), np.zeros(3, dtype=np.int64)
+        self._attach(_aligned_zeros((n_features + has_intercept, width), dtype), scale, counters)
         self._reach = 0.0  # no weight is larger
 
-    def _attach(self, v: Array, u: Array | None, scale: Array, counters: Array) -> None:
-        self._v, self._u, self._scale, self._counters = v, u, scale, counters
-        self._kernel = _kernels.Weights(v, u, scale, counters, self.n_classes, self.has_intercept)
+    def _attach(self, weights: Array, scale: Array, counters: Array) -> None:
+        self._weights, self._scale, self._counters = weights, scale, counters
+        self._kernel = _kernels.Weights(
+            weights, scale, counters, self.n_classes, self.has_intercept, self.learner.average
+        )
 
     @property
     def n_features(self) -> int:
         """Number of features, without the constant one."""
-        return int(self._v.shape[0]) - self.has_intercept
+        return int(self._weights.shape[0]) - self.has_intercept
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """Of weights and rows."""
-        return self._v.dtype
+        return self._weights.dtype
 
     @property
     def t(self) -> int:
@@ -85,10 +84,13 @@ class OnlineModel:
 
     def weights(self) -> tuple[Array, Array]:
         """Return the weights that predict as coef (n_classes, n_features) and intercept."""
-        W = self._v[:, : self.n_classes] * self.dtype.type(self._scale[0])
-        if self._u is not None:
-            total = self._u[:, : self.n_classes] + self._scale[1] * self._v[:, : self.n_classes]
-            W = (total / max(self.t, 1)).astype(self.dtype)
+        V, scale = self._weights[:, : self.n_classes], self._scale
+        if self.learner.average:
+            stride = self._weights.shape[1] // 2
+            U = self._weights[:, stride : stride + self.n_classes]
+            W = ((U + scale[1] * V) / max(self.t, 1)).astype(self.dtype)
+        else:
+            W = V * self.dtype.type(scale[0])
         if self.has_intercept:
             return np.ascontiguousarray(W[1:].T), W[0]
         return np.ascontiguousarray(W.T), np.zeros(self.n_classes, dtype=self.dtype)
@@ -142,7 +144,7 @@ class OnlineModel:
         return predictions
 
     def _score(self, rows: Rows, **results: Array) -> None:
-        failed = _kernels.score(self._kernel, self._u is not None, rows.kernel, **results)
+        failed = _kernels.score(self._kernel, rows.kernel, **results)
         if failed < 0:
             return
         tidy, _ = rows.usable()  # raises if the row itself is at fault
@@ -152,14 +154,14 @@ class OnlineModel:
 
     def _prepared(
         self, rows: Rows, n_rounds: int, sample_weight: npt.NDArray[np.float64] | None
-    ) -> tuple[Rows, tuple[Array | None, ...] | None]:
+    ) -> tuple[Rows, tuple[Array, ...] | None]:
         """Make sure that a bad row can change nothing: return rows, and the state to return to.
 
         Kernels stop at a row that is not finite. Where the weights are small beside the rows it is
         cheapest to keep a copy of them; else the rows are read beforehand, and the copy is
         needed only when scores might overflow.
         """
-        if self._v.nbytes <= rows.nbytes / 4:
+        if self._weights.nbytes <= rows.nbytes / 4:
             self._reach = np.inf
             return rows, self._state()
         rows, largest = rows.usable()
@@ -177,44 +179,38 @@ class OnlineModel:
         return rows, self._state()
 
     def _largest_weight(self) -> float:
-        return float(max(self._v.max(), -self._v.min()) * self._scale[0]) if self._v.size else 0.0
+        V = self._weights
+        return float(max(V.max(), -V.min()) * self._scale[0]) if V.size else 0.0
 
-    def _state(self) -> tuple[Array | None, ...]:
-        arrays = (self._v, self._u, self._scale, self._counters)
-        return tuple(None if array is None else array.copy() for array in arrays)
+    def _state(self) -> tuple[Array, ...]:
+        return tuple(array.copy() for array in (self._weights, self._scale, self._counters))
 
-    def _restore(self, state: tuple[Array | None, ...]) -> None:
-        for mine, kept in zip((self._v, self._u, self._scale, self._counters), state, strict=True):
-            if mine is not None:
-                mine[...] = kept
+    def _restore(self, state: tuple[Array, ...]) -> None:
+        mine = (self._weights, self._scale, self._counters)
+        for array, kept in zip(mine, state, strict=True):
+            array[...] = kept
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_kernel"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        v, u = (None if a is None else _aligned_copy(a) for a in (self._v, self._u))
-        assert v is not None
-        self._attach(v, u, self._scale.copy(), self._counters.copy())
+        weights = _aligned_zeros(self._weights.shape, self.dtype)
+        weights[...] = self._weights
+        self._attach(weights, self._scale.copy(), self._counters.copy())
 
 
 def _kernel_learner(learner: Learner) -> _kernels.Learner:
     loss, rule = getattr(_kernels.Loss, learner.loss), getattr(_kernels.Rule, learner.rule)
-    return _kernels.Learner(loss, rule, learner.average, **learner.options)
+    return _kernels.Learner(loss, rule, **learner.options)
 
 
 def _overflow(row: int) -> ValueError:
     return ValueError(f"row {row} of X: its scores overflow: scale the features down")
 
 
-def _aligned_zeros(shape: tuple[int, int], dtype: np.dtype[Any]) -> Array:
+def _aligned_zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     n_bytes, unit = shape[0] * shape[1] * dtype.itemsize, _kernels.alignment
     room = np.zeros(n_bytes + unit, dtype=np.uint8)
     start = -room.ctypes.data % unit
     return room[start : start + n_bytes].view(dtype).reshape(shape)
-
-
-def _aligned_copy(array: Array) -> Array:
-    copy = _aligned_zeros(array.shape, array.dtype)
-    copy[...] = array
-    return copy
