@@ -148,10 +148,14 @@ class CandidateSets:
             if np.any(encode(names, vocabulary) >= 0):
                 return cls.from_indicator(Y).aligned(vocabulary)
         (n, n_columns), rows, columns = packing.marked(Y)
-        classes = names if classes is None else classes
-        if classes is None and n_columns == 0:
+        if classes is not None:
+            vocabulary = given_classes(classes)
+        elif names is not None:
+            vocabulary = given_classes(names, "columns")
+        elif n_columns:
+            vocabulary = np.arange(n_columns)
+        else:
             refuse_unknown_classes()
-        vocabulary = np.arange(n_columns) if classes is None else given_classes(classes)
         if n_columns != vocabulary.size:
             raise ValueError(
                 f"the indicator has {n_columns} columns, but there are {vocabulary.size} classes: "
@@ -341,7 +345,7 @@ class CandidateSets:
         if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:
             key = key[0]  # scikit-learn writes y[rows, ...]
         if isinstance(key, Integral) and not isinstance(key, bool):
-            row = int(packing.rows(key, len(self))[0])
+            row = range(len(self))[key]
             return set(self.classes[self.codes[self.indptr[row] : self.indptr[row + 1]]].tolist())
         if isinstance(key, slice) and key.step in (None, 1):
             start, stop, _ = key.indices(len(self))

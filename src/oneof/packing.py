@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,7 +54,10 @@ def column_names(Y: Any) -> list[Any] | None:
 
 def marked(Y: Any) -> tuple[tuple[int, int], Ints, Ints]:
     """Return the shape of a table of 0 and 1, and the row and column of each 1."""
-    table = Y if sparse.issparse(Y) else np.asarray(Y)
+    try:
+        table = Y if sparse.issparse(Y) else np.asarray(Y)
+    except ValueError:
+        raise ValueError("an indicator's rows must all have one entry per class") from None
     if table.ndim != 2:
         raise ValueError(
             f"an indicator has shape (n, n_classes), one row per set, not {table.shape}"
@@ -127,11 +129,7 @@ def csr_ones(indptr: Ints, codes: Array, shape: tuple[int, int]) -> Any:
 
 
 def rows(key: Any, n: int) -> Ints:
-    """Return the rows that an integer, slice, mask or index array selects among `n`."""
-    if isinstance(key, Integral):
-        if not -n <= int(key) < n:
-            raise IndexError(f"row {key} is out of range: there are {n} rows")
-        return np.array([int(key) % n])
+    """Return the rows that a slice, mask or index array selects among `n`."""
     if not isinstance(key, slice):
         key = np.asarray(key)
         key = key.astype(np.int64) if key.shape == (0,) else key
