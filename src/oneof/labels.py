@@ -134,6 +134,7 @@ def sorted_labels(labels: Labels) -> Array:
 
 def encode(labels: Labels, vocabulary: Array) -> Ints:
     """Return each label's index in `vocabulary`, −1 where it has none."""
+    labels = _plain(labels)
     if isinstance(labels, list):
         table = {label: code for code, label in enumerate(vocabulary.tolist())}
         return np.fromiter(map(table.get, labels, repeat(-1)), np.int64, len(labels))

@@ -131,9 +131,9 @@ def csr_ones(indptr: Ints, codes: Array, shape: tuple[int, int]) -> Any:
 def rows(key: Any, n: int) -> Ints:
     """Return the rows that a slice, mask or index array selects among `n`."""
     if not isinstance(key, slice):
-        key = np.asarray(key)
+        is_tuple, key = isinstance(key, tuple), np.asarray(key)  # a tuple indexes dimensions
         key = key.astype(np.int64) if key.shape == (0,) else key
-        if key.ndim != 1 or key.dtype.kind not in "biu":
+        if is_tuple or key.ndim != 1 or key.dtype.kind not in "biu":
             raise IndexError("rows are selected by an integer, a slice, a mask or an index array")
     selected: Ints = np.arange(n)[key]
     return selected
