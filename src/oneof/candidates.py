@@ -134,8 +134,8 @@ class CandidateSets:
         Y : ndarray, sparse matrix or array, or DataFrame of shape (n, n_classes)
             1 or True marks a candidate.
         classes : array-like, optional
-            The columns' labels; by default 0, 1, …, or the column names of a DataFrame. A DataFrame
-            that names any of `classes` is matched by name, not by position.
+            The columns' labels; by default 0, 1, …, or the column names of a DataFrame. If any of
+            these names is one of `classes`, all must be, and columns are matched by name.
 
         Examples
         --------
@@ -145,7 +145,9 @@ class CandidateSets:
         names = packing.column_names(Y)
         if names is not None and classes is not None:
             vocabulary = given_classes(classes)
-            if np.any(encode(names, vocabulary) >= 0):
+            named = encode(names, vocabulary)
+            if np.any(named >= 0):
+                refuse_unknown(named, names, vocabulary, lambda i: f"column {i}")
                 return cls.from_indicator(Y).aligned(vocabulary)
         (n, n_columns), rows, columns = packing.marked(Y)
         if classes is not None:

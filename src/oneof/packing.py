@@ -48,8 +48,9 @@ def members(part: Any, row: int) -> Collection[Any]:
 
 
 def column_names(Y: Any) -> list[Any] | None:
-    """Return the names of a DataFrame's columns, None for anything else."""
-    return list(Y.columns) if hasattr(Y, "columns") else None
+    """Return the names of a DataFrame's columns; 0, 1, … is what it has without names."""
+    names = list(getattr(Y, "columns", ()))
+    return None if names == list(range(len(names))) else names
 
 
 def marked(Y: Any) -> tuple[tuple[int, int], Ints, Ints]:
