@@ -190,6 +190,7 @@ def test_sparse_indicators_may_be_unsorted_and_store_zeros():
         ([[1, 0], [1, 2]], "^row 1, column 1: an indicator holds 0 and 1 only, not 2"),
         (sparse.csr_array([[1, 0], [1, 2]]), "^row 1, column 1: .* not 2"),
         (sparse.coo_array(([1, 1], ([0, 0], [1, 1])), (1, 2)), "^row 0, column 1: .* not 2"),
+        (sparse.csr_array(([1, 1], [1, 1], [0, 2]), (1, 2)), "^row 0, column 1: .* not 2"),
         (np.array([[1, 0], [np.nan, 1]]), "^row 1, column 0: .* not nan"),
         (np.array([[1, 0], [None, 1]]), "^row 1, column 0: .* not nan"),
         (np.array([[0.5, 1]]), "^row 0, column 0: .* not 0.5"),
@@ -461,6 +462,8 @@ def test_slicing_is_that_of_a_list(table, data):
     part = data.draw(st.slices(len(rows)))
     assert sound(Y[part]) == sets[part]
     assert Y[part].classes is Y.classes
+    start, stop = data.draw(st.tuples(st.integers(-9, 9), st.integers(-9, 9)))
+    assert sound(Y[start:stop]) == sets[start:stop]
     for i in range(-len(rows), len(rows)):
         assert Y[i] == Y[np.int64(i)] == sets[i]
 

@@ -188,7 +188,7 @@ def test_a_given_vocabulary_keeps_its_order_and_is_a_copy(labels):
     ("classes", "sentence"),
     [
         ([], "^classes is empty: name at least one label"),
-        ([3, 1, 3], r"^classes\[2\] repeats 3, which is classes\[0\] already"),
+        ([3, 1, 3, 4], r"^classes\[2\] repeats 3, which is classes\[0\] already"),
         (np.array([1.0, True]), r"^classes\[1\] repeats 1, which is classes\[0\]"),
         (["a", "b", "b"], r"^classes\[2\] repeats 'b', which is classes\[1\]"),
         (["a", None], r"^Input classes contains NaN: classes\[1\]"),
