@@ -12,8 +12,8 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
-from . import packing
-from .labels import (
+from oneof import packing
+from oneof.labels import (
     Array,
     Ints,
     Labels,

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from .labels import Array, Ints, is_container, is_unknown, show
+from oneof.labels import Array, Ints, is_container, is_unknown, show
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
