@@ -12,8 +12,8 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
-from . import packing
-from .labels import (
+from oneof import packing
+from oneof.labels import (
     Array,
     Ints,
     Labels,
@@ -134,8 +134,8 @@ class CandidateSets:
         Y : ndarray, sparse matrix or array, or DataFrame of shape (n, n_classes)
             1 or True marks a candidate.
         classes : array-like, optional
-            The columns' labels; by default 0, 1, …, or the column names of a DataFrame. A DataFrame
-            that names any of `classes` is matched by name, not by position.
+            The columns' labels; by default 0, 1, …, or the column names of a DataFrame. If any of
+            these names is one of `classes`, all must be, and columns are matched by name.
 
         Examples
         --------
@@ -145,13 +145,19 @@ class CandidateSets:
         names = packing.column_names(Y)
         if names is not None and classes is not None:
             vocabulary = given_classes(classes)
-            if np.any(encode(names, vocabulary) >= 0):
+            named = encode(names, vocabulary)
+            if np.any(named >= 0):
+                refuse_unknown(named, names, vocabulary, lambda i: f"column {i}")
                 return cls.from_indicator(Y).aligned(vocabulary)
         (n, n_columns), rows, columns = packing.marked(Y)
-        classes = names if classes is None else classes
-        if classes is None and n_columns == 0:
+        if classes is not None:
+            vocabulary = given_classes(classes)
+        elif names is not None:
+            vocabulary = given_classes(names, "columns")
+        elif n_columns:
+            vocabulary = np.arange(n_columns)
+        else:
             refuse_unknown_classes()
-        vocabulary = np.arange(n_columns) if classes is None else given_classes(classes)
         if n_columns != vocabulary.size:
             raise ValueError(
                 f"the indicator has {n_columns} columns, but there are {vocabulary.size} classes: "
@@ -341,7 +347,7 @@ class CandidateSets:
         if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:
             key = key[0]  # scikit-learn writes y[rows, ...]
         if isinstance(key, Integral) and not isinstance(key, bool):
-            row = int(packing.rows(key, len(self))[0])
+            row = range(len(self))[key]
             return set(self.classes[self.codes[self.indptr[row] : self.indptr[row + 1]]].tolist())
         if isinstance(key, slice) and key.step in (None, 1):
             start, stop, _ = key.indices(len(self))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from itertools import repeat
 from numbers import Integral, Real
 from typing import Any, NoReturn
@@ -16,7 +16,6 @@ Ints = npt.NDArray[np.int64]
 Labels = Array | list[Any]  # a numeric array, or a list of labels
 Where = Callable[[int], str]  # names the place of the i-th label in an error message
 
-_INT64 = np.iinfo(np.int64)
 _GAPS = ("NoneType", "NAType", "NaTType")  # pandas' own, known by name: pandas stays unimported
 
 
@@ -29,7 +28,7 @@ def show(label: Any) -> str:
 
 def is_container(kind: type) -> bool:
     """Tell whether objects of this type hold labels rather than being one."""
-    return hasattr(kind, "__iter__") and not issubclass(kind, str | bytes | np.generic)
+    return issubclass(kind, Iterable) and not issubclass(kind, str | bytes | np.generic)
 
 
 def one_dimensional(y: Any, name: str) -> Labels:
@@ -64,14 +63,23 @@ def checked(labels: Labels, where: Where, name: str = "y") -> Labels:
         labels = np.array(labels)
     if labels.dtype.kind == "f":
         _check_whole(labels, where, name)
-    if labels.dtype.kind in "fuO":
-        is_outside = ~((labels >= _INT64.min) & (labels < 2**63))
-        if is_outside.any():
-            i = int(np.argmax(is_outside))
-            raise ValueError(
-                f"{where(i)}: label {show(labels[i])} is beyond 64 bits: use a string instead"
-            )
+    is_outside = ~_are_integers(labels)
+    if is_outside.any():
+        i = int(np.argmax(is_outside))
+        raise ValueError(
+            f"{where(i)}: label {show(labels[i])} is beyond 64 bits: use a string instead"
+        )
     return labels if labels.dtype.kind == "b" else labels.astype(np.int64, copy=False)
+
+
+def _are_integers(labels: Array) -> npt.NDArray[np.bool_]:
+    """Tell which numbers are whole and within 64 bits."""
+    if labels.dtype.kind in "bi":
+        return np.ones(labels.shape, dtype=np.bool_)
+    if labels.dtype.kind == "f":  # half precision does not reach the bounds
+        labels = labels.astype(np.result_type(labels, np.float64))
+    is_inside = (labels >= -(2**63)) & (labels < 2**63)
+    return np.asarray(is_inside & (labels == np.floor(labels)), dtype=np.bool_)
 
 
 def _check_whole(labels: Array, where: Where, name: str = "y") -> None:
@@ -96,7 +104,7 @@ def _check_whole(labels: Array, where: Where, name: str = "y") -> None:
 def is_unknown(labels: Labels, unknown: Any = None) -> npt.NDArray[np.bool_]:
     """Tell which labels are missing: `unknown` itself, NaN and None."""
     if isinstance(labels, np.ndarray) and labels.dtype.kind in "biuf":
-        is_same = isinstance(unknown, Real) & (labels == unknown)
+        is_same = labels == unknown if isinstance(unknown, Real) else False
         return np.asarray(is_same | (labels != labels), dtype=np.bool_)
     values = labels.tolist() if isinstance(labels, np.ndarray) else labels
     return np.fromiter((_is_gap(v) or v == unknown for v in values), np.bool_, len(values))
@@ -126,17 +134,15 @@ def sorted_labels(labels: Labels) -> Array:
 
 def encode(labels: Labels, vocabulary: Array) -> Ints:
     """Return each label's index in `vocabulary`, −1 where it has none."""
+    labels = _plain(labels)
     if isinstance(labels, list):
         table = {label: code for code, label in enumerate(vocabulary.tolist())}
         return np.fromiter(map(table.get, labels, repeat(-1)), np.int64, len(labels))
     if vocabulary.dtype.kind == "U" or not vocabulary.size:
         return np.full(labels.size, -1)
-    is_integer = np.ones(labels.shape, dtype=np.bool_)
-    if labels.dtype.kind in "fu":
-        # A float may be NaN, a fraction or beyond 64 bits: none of these is an integer label.
-        is_integer = (labels >= _INT64.min) & (labels < 2**63) & (labels == np.floor(labels))
-        labels = np.where(is_integer, labels, 0)
-    integers, known = labels.astype(np.int64), vocabulary.astype(np.int64)
+    is_integer = _are_integers(labels)
+    integers = np.where(is_integer, labels, 0).astype(np.int64)
+    known = vocabulary.astype(np.int64)
     order = np.argsort(known)
     codes = order[np.minimum(np.searchsorted(known, integers, sorter=order), known.size - 1)]
     return np.where(is_integer & (known[codes] == integers), codes, -1)
@@ -193,6 +199,7 @@ def _refuse_sorts(
     labels: list[Any], kinds: Mapping[type, str], where: Where, name: str
 ) -> NoReturn:
     """Name the first label that is no label, or that does not go with the first one."""
+    first = kinds[type(labels[0])]
     for i, label in enumerate(labels):
         sort = kinds[type(label)]
         if _is_gap(label):
@@ -201,12 +208,12 @@ def _refuse_sorts(
             raise ValueError(
                 f"{where(i)}: {show(label)} is not a label: labels are strings or integers"
             )
-        if sort != kinds[type(labels[0])]:
-            raise ValueError(
-                f"{where(i)}: label {show(label)} is a {sort}, but {where(0)} has the "
-                f"{kinds[type(labels[0])]} {show(labels[0])}: use strings or integers throughout"
-            )
-    raise AssertionError("unreachable")
+        if sort != first:
+            break
+    raise ValueError(
+        f"{where(i)}: label {show(label)} is a {sort}, but {where(0)} has the {first} "
+        f"{show(labels[0])}: use strings or integers throughout"
+    )
 
 
 def _refuse_gap(place: str, name: str) -> NoReturn:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from .labels import Array, Ints, is_container, is_unknown, show
+from oneof.labels import Array, Ints, is_container, is_unknown, show
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -49,13 +48,17 @@ def members(part: Any, row: int) -> Collection[Any]:
 
 
 def column_names(Y: Any) -> list[Any] | None:
-    """Return the names of a DataFrame's columns, None for anything else."""
-    return list(Y.columns) if hasattr(Y, "columns") else None
+    """Return the names of a DataFrame's columns; 0, 1, … is what it has without names."""
+    names = list(getattr(Y, "columns", ()))
+    return None if names == list(range(len(names))) else names
 
 
 def marked(Y: Any) -> tuple[tuple[int, int], Ints, Ints]:
     """Return the shape of a table of 0 and 1, and the row and column of each 1."""
-    table = Y if sparse.issparse(Y) else np.asarray(Y)
+    try:
+        table = Y if sparse.issparse(Y) else np.asarray(Y)
+    except ValueError:
+        raise ValueError("an indicator's rows must all have one entry per class") from None
     if table.ndim != 2:
         raise ValueError(
             f"an indicator has shape (n, n_classes), one row per set, not {table.shape}"
@@ -127,15 +130,11 @@ def csr_ones(indptr: Ints, codes: Array, shape: tuple[int, int]) -> Any:
 
 
 def rows(key: Any, n: int) -> Ints:
-    """Return the rows that an integer, slice, mask or index array selects among `n`."""
-    if isinstance(key, Integral):
-        if not -n <= int(key) < n:
-            raise IndexError(f"row {key} is out of range: there are {n} rows")
-        return np.array([int(key) % n])
+    """Return the rows that a slice, mask or index array selects among `n`."""
     if not isinstance(key, slice):
-        key = np.asarray(key)
+        is_tuple, key = isinstance(key, tuple), np.asarray(key)  # a tuple indexes dimensions
         key = key.astype(np.int64) if key.shape == (0,) else key
-        if key.ndim != 1 or key.dtype.kind not in "biu":
+        if is_tuple or key.ndim != 1 or key.dtype.kind not in "biu":
             raise IndexError("rows are selected by an integer, a slice, a mask or an index array")
     selected: Ints = np.arange(n)[key]
     return selected

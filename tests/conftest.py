@@ -1,0 +1,16 @@
+"""Fixtures that several test files share."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture(scope="session")
+def data():
+    """Return the loader of the data sets that are not part of the package."""
+    folder = os.environ.get("ONEOF_DATA")
+    if not folder:
+        pytest.skip("ONEOF_DATA is not set: it names the folder that holds the data sets, NAME.npz")
+    return lambda name: np.load(Path(folder) / f"{name}.npz", allow_pickle=False)
