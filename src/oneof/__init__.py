@@ -1,8 +1,35 @@
 """Learn classifiers online from ambiguous labels: the true label is *one of* these."""
 
-from oneof.candidates import CandidateSets
-from oneof.estimators import AvgPegasos, AvgPerceptron, MaxPegasos, MaxPerceptron
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from oneof import metrics as metrics
+    from oneof.candidates import CandidateSets
+    from oneof.estimators import AvgPegasos, AvgPerceptron, MaxPegasos, MaxPerceptron
 
 __version__ = "0.1.0"
 
 __all__ = ["AvgPegasos", "AvgPerceptron", "CandidateSets", "MaxPegasos", "MaxPerceptron"]
+
+# Where each public name lives; imported on first use, so that the command answers at once.
+_HOMES = {
+    "AvgPegasos": "estimators",
+    "AvgPerceptron": "estimators",
+    "CandidateSets": "candidates",
+    "MaxPegasos": "estimators",
+    "MaxPerceptron": "estimators",
+}
+_MODULES = {"metrics"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(f"oneof.{_HOMES[name]}"), name)
+    if name in _MODULES:
+        return import_module(f"oneof.{name}")
+    raise AttributeError(f"module 'oneof' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES, *_MODULES})

@@ -1,0 +1,35 @@
+"""The commands' common frame: parses, and says what is wrong with the usage; no logic."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+from typer.exceptions import TyperException
+
+from oneof.cli import say
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+app = typer.Typer(
+    name="oneof",
+    help="Learn classifiers online from ambiguous labels: the true label is one of these.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback()
+def _common() -> None:
+    """Keep a single command a command of its own."""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command; wrong usage is said and gives 2, all other failures are raised."""
+    try:
+        code = app(list(arguments), prog_name="oneof", standalone_mode=False)
+    except TyperException as error:
+        return say(error.format_message(), 2) if str(error) else 2  # a bare `oneof` shows its help
+    return code if isinstance(code, int) else 0
