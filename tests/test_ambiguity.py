@@ -110,6 +110,12 @@ def test_controlled_has_the_exact_share_and_number_of_false_labels(stream, p, ep
     assert sorted(Y.sizes()) == [1] * (len(y) - n_ambiguous) + [1 + r] * n_ambiguous
 
 
+@pytest.mark.usefixtures("block")
+def test_the_share_is_of_all_rows_whatever_the_blocks():
+    Y = ambiguity.controlled(np.arange(300) % 6, 0.6, 2, 0.5, random_state=0)
+    assert np.bincount(Y.sizes()).tolist() == [0, 120, 0, 180]
+
+
 def counts_of_subsets(Y, truth, n_classes, size):
     """Count how often each set of `size` false labels occurs."""
     others = [k for k in range(n_classes) if k != truth]

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,8 @@ from oneof.datasets.archives import SourceFailed, decoded
 from oneof.datasets.dataset import Array, Arrays, Dataset, built
 
 if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
     from oneof.datasets.catalogue import Entry
 
 Found = tuple[Arrays, str]  # the arrays, and where they came from
@@ -47,8 +49,7 @@ def place(entry: Entry) -> str | None:
 def local(entry: Entry) -> Found | None:
     """Read the set from the package, from scikit-learn, or from the folder ``ONEOF_DATA``."""
     if entry.home == "package":
-        with (files("oneof.datasets") / "bundled" / f"{entry.name}.npz").open("rb") as stream:
-            return _arrays(stream), "package"
+        return _arrays(files("oneof.datasets") / "bundled" / f"{entry.name}.npz"), "package"
     if entry.home == "scikit-learn":
         from sklearn.datasets import load_digits
 
@@ -126,11 +127,11 @@ def _cache_file(entry: Entry) -> Path:
     return cache_folder() / f"{entry.name}.npz"
 
 
-def _arrays(file: Path | IO[bytes]) -> dict[str, Array]:
-    opened = np.load(file, allow_pickle=False)
-    if not isinstance(opened, np.lib.npyio.NpzFile):
-        raise ValueError("it holds one array without a name")
-    with opened:
+def _arrays(path: Traversable) -> dict[str, Array]:
+    with path.open("rb") as stream:
+        opened = np.load(stream, allow_pickle=False)
+        if not isinstance(opened, np.lib.npyio.NpzFile):
+            raise ValueError("it holds one array without a name")
         arrays = {name: opened[name] for name in _WANTED if name in opened}
     if "y" not in arrays:
         raise ValueError("there is no array y")
