@@ -114,6 +114,18 @@ def test_the_bundled_files_are_small_and_attributed():
         assert file.stat().st_size < 100_000
 
 
+def test_the_package_comes_first(folder):
+    (folder / "ecoli.npz").write_bytes(b"another")
+    assert datasets.load("ecoli").source == "package"
+
+
+def test_without_the_variable_no_file_is_meant(monkeypatch, tmp_path):
+    np.savez(tmp_path / "pll_lost.npz", X=X, y=Y)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(datasets.DatasetUnavailable):
+        datasets.load("lost")
+
+
 @needs_data
 @pytest.mark.parametrize("name", ["ecoli", "dermatology", "satimage"])
 def test_the_bundled_rows_are_those_of_an_independent_copy(name):
@@ -380,12 +392,12 @@ def test_a_cache_that_cannot_be_written_is_a_warning(monkeypatch, tmp_path):
         assert datasets.load("tiny").source == "OpenML 1"
 
 
-def test_an_interrupted_write_leaves_no_file(tiny, monkeypatch):
-    def interrupted(stream, **_):
-        stream.write(b"half")
+@pytest.mark.parametrize("step", [(np, "savez"), (Path, "replace")], ids=["writing", "renaming"])
+def test_an_interrupted_write_leaves_no_file(tiny, monkeypatch, step):
+    def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(sources.np, "savez", interrupted)
+    monkeypatch.setattr(*step, interrupted)
     with pytest.raises(KeyboardInterrupt):
         sources.keep(tiny, {"X": X, "y": Y}, "here")
     assert list(sources.cache_folder().iterdir()) == []
