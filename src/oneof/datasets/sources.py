@@ -175,6 +175,9 @@ def _fetch_openml(entry: Entry) -> Found:
                 data_id=entry.openml_id,
                 as_frame=False,
                 parser=parser,
+                # pandas then infers plain columns: scikit-learn's parser fails on categories that
+                # pandas has read as integers.
+                read_csv_kwargs={"dtype": None},
                 cache=False,
                 n_retries=1,
             )
@@ -199,7 +202,7 @@ def _coded(target: Any, labels: tuple[str, ...]) -> Array:
     """Turn OpenML's labels, strings or numbers, into positions in `labels`."""
     codes = {label: code for code, label in enumerate(labels)}
     values, inverse = np.unique(np.asarray(target).astype(str), return_inverse=True)
-    plain = [value.strip().removesuffix(".0") for value in values.tolist()]
+    plain = [value.strip(" '").removesuffix(".0") for value in values.tolist()]
     unknown = [value for value in plain if value not in codes]
     if unknown:
         raise SourceFailed(f"OpenML has the label {unknown[0]!r}, which is none of the set's")
@@ -217,5 +220,6 @@ def _socket_timeout(seconds: float) -> Iterator[None]:
 
 
 def _reason(error: BaseException) -> str:
-    text = str(getattr(error, "reason", error))  # urllib wraps the reason
-    return " ".join(text.split()) or type(error).__name__
+    """Give the first sentence of an error, which becomes a clause of ours."""
+    text = " ".join(str(getattr(error, "reason", error)).split())  # urllib wraps the reason
+    return text.split(". ")[0].rstrip(".") or type(error).__name__
