@@ -10,6 +10,7 @@ import json
 import os
 import pickle
 import subprocess
+import sys
 import tarfile
 import urllib.error
 import urllib.parse
@@ -363,7 +364,7 @@ def test_scikit_learn_understands_what_openml_sends(tiny, monkeypatch, labels, h
     if has_pandas:
         pytest.importorskip("pandas")
     else:
-        monkeypatch.setattr(sources, "find_spec", lambda _: None)
+        monkeypatch.setitem(sys.modules, "pandas", None)
     opener = urllib.request.OpenerDirector()
     opener.add_handler(OpenmlHandler([labels[k] for k in Y]))
     monkeypatch.setattr(sources.urllib.request, "urlopen", lambda *_, **__: io.BytesIO())
@@ -392,8 +393,9 @@ def test_a_wrong_answer_of_openml_is_not_kept(openml):
 
 
 @pytest.mark.usefixtures("tiny")
-def test_a_failure_is_remembered(openml):
-    openml.bunch.data = TimeoutError("timed out. Try\nagain.")
+@pytest.mark.parametrize("words", ["timed out", "timed out.", "timed out. Try\nagain."])
+def test_a_failure_is_remembered_and_told_in_its_first_sentence(openml, words):
+    openml.bunch.data = TimeoutError(words)
     for _ in range(2):
         with pytest.raises(
             datasets.DatasetUnavailable, match=r"OpenML did not deliver set 1 \(timed out\)"
