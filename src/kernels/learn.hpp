@@ -39,9 +39,15 @@ public:
     Model(const oneof::Weights& w)
         : m{static_cast<T*>(w.weights), w.stride * (1 + w.is_averaged), w.has_intercept,
             w.n_features},
+          n_classes(w.n_classes), stride(w.stride), is_averaged(w.is_averaged),
           scale(w.scale[0]), sum_scale(w.scale[1]), norm2(w.scale[2]),
-          t(w.counters[0]), n_updates(w.counters[1]), n_mistakes(w.counters[2]),
-          n_classes(w.n_classes), stride(w.stride), is_averaged(w.is_averaged) {}
+          t(w.counters[0]), n_updates(w.counters[1]), n_mistakes(w.counters[2]) {}
+
+    // Numbers are kept in registers while the loop runs.
+    void store(const oneof::Weights& w) const {
+        w.scale[0] = scale, w.scale[1] = sum_scale, w.scale[2] = norm2;
+        w.counters[0] = t, w.counters[1] = n_updates, w.counters[2] = n_mistakes;
+    }
 
     // Scores of the current weights into s and, if averaged, those of W̄ behind them.
     template <class RowType>
@@ -59,19 +65,27 @@ public:
     // W += size · x⊗c, and U -= sum_scale · (what V gains). u is all 0 before and after.
     template <class RowType>
     void add(const RowType& row, double size, const Contrast& c, T* u, int32_t* columns) {
-        int64_t n = 0;
-        for (int64_t half = 0; half <= int64_t(is_averaged); ++half) {
-            const double factor = half ? -sum_scale * (size / scale) : size / scale;
-            for (int64_t i = 0; i < c.n; ++i) {
-                columns[n] = static_cast<int32_t>(half * stride + c.classes[i]);
-                u[columns[n++]] = T(factor * c.values[i]);
-            }
-        }
-        if (m.width * int64_t(sizeof(T)) <= oneof::kAlignment * n)
+        const int64_t n_halves = 1 + is_averaged;
+        auto write = [&](int64_t half, double factor) {
+            T* part = u + half * stride;
+            const T share = T(factor * c.share);
+            for (int64_t i = 0; i < c.n; ++i) part[c.classes[i]] = share;
+            part[c.rival] = T(-factor);
+        };
+        write(0, size / scale);
+        if (is_averaged) write(1, -sum_scale * (size / scale));
+        if (m.width * int64_t(sizeof(T)) <= oneof::kAlignment * (c.n + 1) * n_halves) {
             add_outer(m, row, u);
-        else
+        } else {
+            int64_t n = 0;
+            for (int64_t half = 0; half < n_halves; ++half) {
+                for (int64_t i = 0; i < c.n; ++i)
+                    columns[n++] = static_cast<int32_t>(half * stride + c.classes[i]);
+                columns[n++] = static_cast<int32_t>(half * stride + c.rival);
+            }
             add_outer(m, row, u, columns, n);
-        for (int64_t i = 0; i < n; ++i) u[columns[i]] = T(0);
+        }
+        for (int64_t half = 0; half < n_halves; ++half) write(half, 0.0);
     }
 
     // V ← factor·V, and the scale is 1. The sum is settled first: kept apart, U and sum_scale·V
@@ -101,10 +115,10 @@ public:
     double smallest_scale() const { return is_averaged ? 0x1p-6 : 0x1p-40; }
 
     Matrix<T> m;
-    double &scale, &sum_scale, &norm2;
-    int64_t &t, &n_updates, &n_mistakes;
     const int64_t n_classes, stride;
     const bool is_averaged;
+    double scale, sum_scale, norm2;
+    int64_t t, n_updates, n_mistakes;
 };
 
 // The bits of the classes that are excluded as rivals: padding always, candidates by round.
@@ -138,39 +152,39 @@ int64_t learn(const oneof::Learner& learner, const oneof::Weights& weights,
     const int64_t stride = model.stride, width = model.m.width, n_words = (stride + 31) / 32;
     const int64_t scratch = RowsOf::scratch_bytes(rows.n_features);
     Arena arena(2 * Arena::piece_bytes<T>(width) + 2 * Arena::piece_bytes<uint32_t>(n_words) +
-                Arena::piece_bytes<int32_t>(stride) + Arena::piece_bytes<int32_t>(width) +
-                Arena::piece_bytes<double>(stride) + Arena::piece_bytes<char>(scratch));
+                Arena::piece_bytes<int32_t>(width) + Arena::piece_bytes<char>(scratch));
     if (!arena) return kOutOfMemory;
     T* s = arena.take<T>(width);
     T* u = arena.take<T>(width);
     for (int64_t k = 0; k < width; ++k) u[k] = T(0);
     uint32_t* padding = arena.take<uint32_t>(n_words);
     Exclusions exclusions(padding, arena.take<uint32_t>(n_words), model.n_classes, stride);
-    int32_t* classes = arena.take<int32_t>(stride);
     int32_t* columns = arena.take<int32_t>(width);
-    double* values = arena.take<double>(stride);
     const RowsOf view(rows, arena.take<char>(scratch));
 
     const double r = radius(learner);
     const bool has_radius = r < __builtin_inf();
 
-    for (int64_t round_no = 0; round_no < extras.n_rounds; ++round_no) {
+    int64_t round_no = 0;
+    for (; round_no < extras.n_rounds; ++round_no) {
         const int64_t i = extras.order ? extras.order[round_no] : round_no;
         const auto row = view[i];
-        if (!view.is_canonical(row)) return round_no;
+        if (!view.is_canonical(row)) break;
+        if (round_no + 1 < extras.n_rounds)
+            view.prefetch(extras.order ? extras.order[round_no + 1] : round_no + 1);
         const int64_t first = candidates.indptr[i];
         const CandidateRow set =
             exclusions.row(candidates.codes + first, candidates.indptr[i + 1] - first);
 
         model.scores(row, s);
         const Judgement round = judge(learner.loss, s, stride, model.n_classes, set);
-        if (!(__builtin_fabs(round.margin) < __builtin_inf())) return round_no;
+        if (!(__builtin_fabs(round.margin) < __builtin_inf())) break;
 
         int64_t predicted = round.is_mistake ? round.rival : round.best;
         bool is_mistake = round.is_mistake;
         if (model.is_averaged) {
-            if (!all_finite(s + stride, stride)) return round_no;
-            predicted = argmax(s + stride, stride, exclusions.padding());
+            if (!all_finite(s + stride, stride)) break;
+            predicted = argmax(s + stride, stride, exclusions.padding()).k;
             is_mistake = !exclusions.contains(predicted);
         }
         if (extras.predictions) extras.predictions[round_no] = static_cast<int32_t>(predicted);
@@ -186,14 +200,11 @@ int64_t learn(const oneof::Learner& learner, const oneof::Weights& weights,
         }
         if (step.is_update) {
             const double size = step.size * (extras.sample_weight ? extras.sample_weight[i] : 1.0);
-            Contrast c{classes, values};
-            contrast(learner.loss, round, set, c);
+            const Contrast c = contrast(learner.loss, round, set);
             model.add(row, size, c, u, columns);
             if (has_radius) {
-                double gain = 0;   // c·s
-                for (int64_t k = 0; k < c.n; ++k) gain += c.values[k] * double(s[c.classes[k]]);
                 const double xx = sum_of_squares(row.x, row.n) + model.m.has_intercept;
-                model.norm2 += size * (2 * step.shrink * gain + size * c.squared * xx);
+                model.norm2 += size * (2 * step.shrink * c.gain + size * c.squared * xx);
                 if (model.norm2 > r * r) {
                     model.scale *= r / __builtin_sqrt(model.norm2);
                     model.norm2 = r * r;
@@ -204,7 +215,8 @@ int64_t learn(const oneof::Learner& learner, const oneof::Weights& weights,
         if (model.scale < model.smallest_scale()) model.fold(model.scale);
         if (has_radius) model.refresh_norm();
     }
-    return -1;
+    model.store(weights);
+    return round_no < extras.n_rounds ? round_no : -1;
 }
 
 template <class T, class RowsOf>
@@ -228,7 +240,7 @@ int64_t score_rows(const oneof::Weights& weights, const oneof::Rows& rows,
         if (!all_finite(result, stride)) return round_no;
         if (extras.predictions)
             extras.predictions[round_no] =
-                static_cast<int32_t>(argmax(result, stride, exclusions.padding()));
+                static_cast<int32_t>(argmax(result, stride, exclusions.padding()).k);
         if (extras.scores)
             __builtin_memcpy(static_cast<T*>(extras.scores) + round_no * model.n_classes, result,
                              size_t(model.n_classes) * sizeof(T));

@@ -15,8 +15,10 @@ struct CandidateRow {
 };
 
 // The first largest score among the classes that are not excluded; -1 if there is none.
+template <class T>
+struct Top { int64_t k; T value; };
 template <class T, int Bytes>
-ONEOF_INLINE int64_t argmax_lanes(const T* s, int64_t stride, const uint32_t* excluded) {
+ONEOF_INLINE Top<T> argmax_lanes(const T* s, int64_t stride, const uint32_t* excluded) {
     constexpr int kLanes = Bytes / int(sizeof(T));
     using V = vec<T, Bytes>;
     const auto selectors = lane_selectors<T, Bytes>();
@@ -33,13 +35,13 @@ ONEOF_INLINE int64_t argmax_lanes(const T* s, int64_t stride, const uint32_t* ex
     for (int64_t k = 0; k < stride; k += kLanes) {
         const uint32_t bits =
             lane_bits<Bytes>(included(k) & (*reinterpret_cast<const V*>(s + k) == best));
-        if (bits) return k + __builtin_ctz(bits);
+        if (bits) return {k + __builtin_ctz(bits), best};
     }
-    return -1;
+    return {-1, best};
 }
 
 template <class T>
-int64_t argmax(const T* s, int64_t stride, const uint32_t* excluded) {
+ONEOF_INLINE Top<T> argmax(const T* s, int64_t stride, const uint32_t* excluded) {
     const int64_t bytes = stride * int64_t(sizeof(T));
     if (bytes == 16) return argmax_lanes<T, 16>(s, stride, excluded);
     if (bytes == 32) return argmax_lanes<T, kVectorBytes < 32 ? 16 : 32>(s, stride, excluded);
@@ -48,7 +50,8 @@ int64_t argmax(const T* s, int64_t stride, const uint32_t* excluded) {
 
 // What a loss says of a round. Without a rival (all classes are candidates) the hinge is 0.
 struct Judgement {
-    int64_t best, rival;   // i*, j* (-1: none)
+    int32_t best;          // i*
+    int64_t rival;         // j* (-1: none)
     double margin, hinge;
     bool is_mistake;       // ŷ ∉ Y, ŷ by these same scores
 };
@@ -56,44 +59,37 @@ struct Judgement {
 template <class T>
 Judgement judge(oneof::Loss loss, const T* s, int64_t stride, int64_t n_classes,
                 const CandidateRow& set) {
-    int64_t best = set.y[0];
+    int32_t best = set.y[0];
     double sum = s[best];
     for (int64_t i = 1; i < set.m; ++i) {
-        const int64_t k = set.y[i];
+        const int32_t k = set.y[i];
         if (s[k] > s[best]) best = k;
         sum += s[k];
     }
     if (set.m == n_classes) return {best, -1, 0.0 * sum, 0.0, false};
-    const int64_t rival = argmax(s, stride, set.excluded);
+    const auto [rival, rival_score] = argmax(s, stride, set.excluded);
     if (rival < 0) return {best, -1, __builtin_nan(""), 0.0, false};   // NaN among the scores
-    const double term = loss == oneof::Loss::avg ? sum / double(set.m) : double(s[best]);
-    const double margin = term - double(s[rival]);
-    const bool is_mistake = s[rival] > s[best] || (s[rival] == s[best] && rival < best);
+    const double term = loss == oneof::Loss::avg ? sum * (1.0 / double(set.m)) : double(s[best]);
+    const double margin = term - double(rival_score);
+    const bool is_mistake = rival_score > s[best] || (rival_score == s[best] && rival < best);
     return {best, rival, margin, margin < 1.0 ? 1.0 - margin : 0.0, is_mistake};
 }
 
-// The margin's gradient in the scores, as (class, value) pairs; there is a rival.
+// The margin's gradient in the scores, c: `share` for each of n candidates and −1 for the rival.
 struct Contrast {
-    int32_t* classes;
-    double* values;
-    int64_t n = 0;
-    double squared = 0;    // |c|²
-
-    void add(int64_t k, double c) {
-        classes[n] = static_cast<int32_t>(k);
-        values[n++] = c;
-        squared += c * c;
-    }
+    const int32_t* classes;
+    int64_t n;
+    double share;
+    int64_t rival;
+    double gain;       // c·s
+    double squared;    // |c|²
 };
 
-inline void contrast(oneof::Loss loss, const Judgement& round, const CandidateRow& set,
-                     Contrast& c) {
-    if (loss == oneof::Loss::max) {
-        c.add(round.best, 1.0);
-    } else {
-        for (int64_t i = 0; i < set.m; ++i) c.add(set.y[i], 1.0 / double(set.m));
-    }
-    c.add(round.rival, -1.0);
+inline Contrast contrast(oneof::Loss loss, const Judgement& round, const CandidateRow& set) {
+    if (loss == oneof::Loss::max)
+        return {&round.best, 1, 1.0, round.rival, round.margin, 2.0};
+    const double share = 1.0 / double(set.m);
+    return {set.y, set.m, share, round.rival, round.margin, share + 1.0};
 }
 
 }  // namespace ONEOF_ISA

@@ -12,16 +12,22 @@ struct Row {
     const Index* j;
     int64_t n;
 
-    // step(lane, p) for each pair p; the lane (p mod A) says which partial sum p belongs to.
+    // step(lane, value, index) for each pair; the lane, its place modulo A, says which partial sum
+    // it belongs to.
     template <int A, class Step>
     ONEOF_INLINE void each(Step&& step) const {
         int64_t p = 0;
-        for (; p + A <= n; p += A) unroll<A>([&](auto a) { step(a, p + a); });
+        for (; p + A <= n; p += A) unroll<A>([&](auto a) { step(a, x[p + a], int64_t(j[p + a])); });
         unroll<A - 1>([&](auto a) {
-            if (p + a < n) step(a, p + a);
+            if (p + a < n) step(a, x[p + a], int64_t(j[p + a]));
         });
     }
 };
+
+// Asks for the next row while this one is learnt: it may lie anywhere, see Extras::order.
+ONEOF_INLINE void prefetch_bytes(const void* p, int64_t n) {
+    for (int64_t i = 0; i < n; i += 64) __builtin_prefetch(static_cast<const char*>(p) + i);
+}
 
 // Gives the rows of a dense matrix one at a time: what is not 0, written to scratch memory.
 template <class T>
@@ -45,6 +51,11 @@ public:
             x = gathered_;
         }
         return {values_, indices_, nonzeros(x, rows_.n_features, values_, indices_)};
+    }
+
+    void prefetch(int64_t i) const {
+        if (rows_.column_stride == 1)
+            prefetch_bytes(base_ + i * rows_.row_stride, rows_.n_features * int64_t(sizeof(T)));
     }
 
 private:
@@ -79,6 +90,12 @@ public:
         for (int64_t p = 1; p < row.n; ++p) is_falling |= j[p - 1] >= j[p];
         return row.n == 0 ||
                (row.n > 0 && !is_falling && j[0] >= 0 && int64_t(j[row.n - 1]) < n_features_);
+    }
+
+    void prefetch(int64_t i) const {
+        const RowType row = (*this)[i];
+        prefetch_bytes(row.x, row.n * int64_t(sizeof(T)));
+        prefetch_bytes(row.j, row.n * int64_t(sizeof(Index)));
     }
 
 private:

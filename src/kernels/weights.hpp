@@ -61,9 +61,8 @@ void score(const Matrix<T>& m, const RowType& row, T factor, T* out) {
                 sum[0][b] = *reinterpret_cast<const V*>(m.intercept() + at + b * kLanes);
             });
         const T* weights = m.feature(0) + at;
-        row.template each<A>([&](auto a, int64_t p) __attribute__((always_inline)) {
-            const T x = row.x[p];
-            const T* w = weights + int64_t(row.j[p]) * m.width;
+        row.template each<A>([&](auto a, T x, int64_t j) __attribute__((always_inline)) {
+            const T* w = weights + j * m.width;
             unroll<N>([&](auto b) { sum[a][b] += x * *reinterpret_cast<const V*>(w + b * kLanes); });
         });
         unroll<N>([&](auto b) {
@@ -87,9 +86,8 @@ void add_outer(const Matrix<T>& m, const RowType& row, const T* u) {
                 *reinterpret_cast<V*>(m.intercept() + at + b * kLanes) += step[b];
             });
         T* weights = m.feature(0) + at;
-        row.template each<4>([&](auto, int64_t p) __attribute__((always_inline)) {
-            const T x = row.x[p];
-            T* w = weights + int64_t(row.j[p]) * m.width;
+        row.template each<4>([&](auto, T x, int64_t j) __attribute__((always_inline)) {
+            T* w = weights + j * m.width;
             unroll<N>([&](auto b) { *reinterpret_cast<V*>(w + b * kLanes) += x * step[b]; });
         });
     });
@@ -101,9 +99,8 @@ void add_outer(const Matrix<T>& m, const RowType& row, const T* u, const int32_t
                int64_t n) {
     if (m.has_intercept)
         for (int64_t i = 0; i < n; ++i) m.intercept()[columns[i]] += u[columns[i]];
-    row.template each<4>([&](auto, int64_t p) __attribute__((always_inline)) {
-        const T x = row.x[p];
-        T* w = m.feature(row.j[p]);
+    row.template each<4>([&](auto, T x, int64_t j) __attribute__((always_inline)) {
+        T* w = m.feature(j);
         for (int64_t i = 0; i < n; ++i) w[columns[i]] += x * u[columns[i]];
     });
 }

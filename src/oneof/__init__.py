@@ -4,7 +4,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from oneof import ambiguity as ambiguity
+    from oneof import datasets as datasets
     from oneof import metrics as metrics
+    from oneof import theory as theory
     from oneof.candidates import CandidateSets
     from oneof.estimators import AvgPegasos, AvgPerceptron, MaxPegasos, MaxPerceptron
 
@@ -20,7 +23,7 @@ _HOMES = {
     "MaxPegasos": "estimators",
     "MaxPerceptron": "estimators",
 }
-_MODULES = {"metrics"}
+_MODULES = {"ambiguity", "datasets", "metrics", "theory"}
 
 
 def __getattr__(name: str) -> Any:

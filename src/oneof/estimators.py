@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[Any]
 
-_FLOATS = [np.float64, np.float32]  # everything else becomes the first
+_FLOATS = [np.dtype(np.float64), np.dtype(np.float32)]  # everything else becomes the first
+_CSR = (sparse.csr_array, sparse.csr_matrix)
 
 
 class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -207,7 +208,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         is_whole: bool = False,
     ) -> tuple[Rows, CandidateSets, npt.NDArray[np.float64] | None]:
         """Check a batch and make the model ready for it."""
-        learner = Learner.make(self._loss, self._rule, self.get_params(deep=False))
+        learner = Learner.make(self._loss, self._rule, vars(self))
         rows = self._rows(X, is_new)
         if is_new:
             candidates = candidate_sets(y, classes)
@@ -258,13 +259,29 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _rows(self, X: Any, is_new: bool = False) -> Rows:
         """Check the shape and type of X; the kernels check its values."""
-        dtype = _FLOATS if is_new else self.model_.dtype
-        X = validate_data(
-            self, X, reset=is_new, accept_sparse="csr", dtype=dtype, ensure_all_finite=False
-        )
-        if sparse.issparse(X) and X.indices.dtype != X.indptr.dtype:
-            X = sparse.csr_array((X.data, X.indices.astype(X.indptr.dtype), X.indptr), X.shape)
+        dtypes: list[np.dtype[Any]] = _FLOATS if is_new else [self.model_.dtype]
+        if not self._is_plain(X, dtypes, is_new):
+            X = validate_data(
+                self, X, reset=is_new, accept_sparse="csr", dtype=dtypes, ensure_all_finite=False
+            )
+        elif is_new:
+            self.n_features_in_ = X.shape[1]
+            if self._has_names():
+                del self.feature_names_in_
         return Rows(X)
+
+    def _is_plain(self, X: Any, dtypes: list[np.dtype[Any]], is_new: bool) -> bool:
+        """Tell whether validate_data, which takes longer than a short pass, would only nod."""
+        return (
+            (type(X) is np.ndarray or isinstance(X, _CSR))
+            and X.ndim == 2
+            and X.dtype in dtypes
+            and min(X.shape) > 0
+            and (is_new or (X.shape[1] == self.n_features_in_ and not self._has_names()))
+        )
+
+    def _has_names(self) -> bool:
+        return hasattr(self, "feature_names_in_")
 
 
 class _Perceptron(OnlineClassifier):

@@ -24,9 +24,11 @@ class Rows:
     def __init__(self, X: Any) -> None:
         self.n_features = int(X.shape[1])
         if sparse.issparse(X):
+            data, indptr = np.ascontiguousarray(X.data), np.ascontiguousarray(X.indptr)
+            indices = np.ascontiguousarray(X.indices, dtype=indptr.dtype)
             self.X = X
-            self.nbytes = int(X.data.nbytes + X.indices.nbytes)
-            self.kernel = _kernels.Rows.csr(X.data, X.indices, X.indptr, self.n_features)
+            self.nbytes = int(data.nbytes + indices.nbytes)
+            self.kernel = _kernels.Rows.csr(data, indices, indptr, self.n_features)
         else:
             # The kernels count strides in elements.
             if not X.flags.aligned or any(step % X.itemsize for step in X.strides):
