@@ -5,6 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import settings
+
+# A shared machine is slow now and then; `make sanitize` is slow always.
+settings.register_profile("patient", deadline=None, derandomize="CI" in os.environ)
+settings.register_profile("quick", deadline=None, max_examples=5)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "patient"))
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,59 @@
+# Everything runs in virtual environments of its own, made here; only Python, a C++ compiler and
+# make are assumed. `make help` lists the targets.
+PYTHON ?= python3
+VENV := .venv
+PY := $(VENV)/bin/python
+SOURCES := pyproject.toml CMakeLists.txt $(shell find src -type f -not -name '*.pyc')
+# Data sets beside the checkout are used where they are.
+ifneq ($(wildcard ../shared/data),)
+export ONEOF_DATA ?= $(abspath ../shared/data)
+endif
+
+.PHONY: help run test check unit examples sanitize bench clean
+
+help:
+	@echo "make run       rerun the paper's experiments; prints where the report is"
+	@echo "make test      all checks: style, types, tests, examples"
+	@echo "make bench     the speed claims, as ratios with their targets"
+	@echo "make sanitize  the kernel tests under address and undefined-behaviour sanitizers"
+	@echo "make clean     remove what these have made"
+
+run: $(VENV)/installed
+	$(VENV)/bin/oneof reproduce
+
+test: check unit examples
+
+check: $(VENV)/installed
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+
+unit: $(VENV)/installed
+	$(PY) -m pytest
+
+examples: $(VENV)/installed
+	$(PY) -m pytest --doctest-modules --pyargs oneof
+
+bench: $(VENV)/installed
+	$(PY) benchmarks/speed.py
+
+# Warnings of the compiler are errors; the tests run against the installed package.
+$(VENV)/installed: $(SOURCES)
+	$(PYTHON) -m venv $(VENV)
+	$(PY) -m pip install --quiet --upgrade pip
+	$(PY) -m pip install --quiet '.[test]'
+	@touch $@
+
+build/sanitized/installed: $(SOURCES) $(VENV)/installed
+	$(PY) -m pip install --quiet --no-deps --upgrade --target build/sanitized \
+	    --config-settings=cmake.define.ONEOF_SANITIZE=address,undefined \
+	    --config-settings=build-dir=build/sanitizing .
+	@touch $@
+
+sanitize: build/sanitized/installed
+	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
+	ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=build/sanitized HYPOTHESIS_PROFILE=quick \
+	    $(PY) -m pytest tests/test_kernels.py tests/test_model.py tests/test_laws.py
+
+clean:
+	rm -rf $(VENV) build
