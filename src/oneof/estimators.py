@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[Any]
 
-_FLOATS = [np.dtype(np.float64), np.dtype(np.float32)]  # everything else becomes the first
+# Everything else becomes the first.
+_FLOATS: list[np.dtype[Any]] = [np.dtype(np.float64), np.dtype(np.float32)]
 _CSR = (sparse.csr_array, sparse.csr_matrix)
 
 
@@ -259,7 +260,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _rows(self, X: Any, is_new: bool = False) -> Rows:
         """Check the shape and type of X; the kernels check its values."""
-        dtypes: list[np.dtype[Any]] = _FLOATS if is_new else [self.model_.dtype]
+        dtypes = _FLOATS if is_new else [self.model_.dtype]
         if not self._is_plain(X, dtypes, is_new):
             X = validate_data(
                 self, X, reset=is_new, accept_sparse="csr", dtype=dtypes, ensure_all_finite=False
