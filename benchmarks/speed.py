@@ -7,16 +7,12 @@ of one thing by the median of another, both measured in turn. One thread.
 from __future__ import annotations
 
 import os
-
-for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[name] = "1"  # before NumPy starts its threads
-
-import argparse
 import subprocess
 import sys
-import time
 from pathlib import Path
 from statistics import median
+
+from common import Table, ambiguous, load, run, seconds  # first: it keeps NumPy to one thread
 
 import numpy as np
 from scipy import sparse
@@ -28,64 +24,6 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 import reference
 
 LEARNERS = [oneof.AvgPerceptron, oneof.MaxPerceptron, oneof.AvgPegasos, oneof.MaxPegasos]
-DATA = Path(os.environ.get("ONEOF_DATA", ""))
-
-
-class Table:
-    """Prints one line per claim: what, target, measured, whether it holds."""
-
-    def __init__(self, pattern: str) -> None:
-        self.pattern, self.n_missed = pattern, 0
-
-    def wants(self, group: str) -> bool:
-        return self.pattern in group
-
-    def head(self, title: str) -> None:
-        print(f"\n{title}")
-
-    def at_least(self, what: str, target: float, ratio: float, note: str = "") -> None:
-        self._line(what, f"≥ {target:g} ×", f"{ratio:.1f} ×", ratio >= target, note)
-
-    def at_most(self, what: str, target: float, ratio: float, note: str = "") -> None:
-        self._line(what, f"≤ {target:g} ×", f"{ratio:.2f} ×", ratio <= target, note)
-
-    def _line(self, what: str, target: str, measured: str, holds: bool, note: str) -> None:
-        self.n_missed += not holds
-        mark = "holds" if holds else "MISSED"
-        print(f"  {what:<44} {target:>9} {measured:>9}  {mark:<6} {note}", flush=True)
-
-
-def seconds(*tasks, repeats: int = 7) -> list[float]:
-    """Return the median time of each task, run in turn."""
-    times: list[list[float]] = [[] for _ in tasks]
-    for task in tasks:
-        task()
-    for _ in range(repeats):
-        for task, taken in zip(tasks, times, strict=True):
-            start = time.perf_counter()
-            task()
-            taken.append(time.perf_counter() - start)
-    return [median(taken) for taken in times]
-
-
-def load(name: str):
-    with np.load(DATA / f"{name}.npz") as file:
-        y = file["y"]
-        if "X_data" in file:
-            parts = (file["X_data"], file["X_indices"], file["X_indptr"])
-            return sparse.csr_matrix(parts, file["X_shape"]).astype(np.float32), y
-        X = file["X"].astype(np.float32)
-        return (X / 255 if name == "mnist" else X), y
-
-
-def ambiguous(y: np.ndarray, size: int, seed: int = 0) -> oneof.CandidateSets:
-    """The truth and size − 1 others."""
-    K, rng = int(y.max()) + 1, np.random.default_rng(seed)
-    keys = rng.random((len(y), K))
-    keys[np.arange(len(y)), y] = -1
-    codes = np.sort(np.argsort(keys, axis=1)[:, :size], axis=1)
-    indptr = np.arange(len(y) + 1) * size
-    return oneof.CandidateSets(np.arange(K), indptr, codes.ravel())
 
 
 def passes(estimator, X, Y, **parameters):
@@ -247,7 +185,8 @@ def growth(table: Table) -> None:
 def imports(table: Table) -> None:
     table.head("Importing oneof after sklearn.linear_model")
     program = (
-        "import time, sklearn.linear_model; a = time.perf_counter(); import oneof;"
+        "import time, sklearn.linear_model; a = time.perf_counter();"
+        "from oneof import MaxPegasos;"
         "print(time.perf_counter() - a)"
     )
     times = [
@@ -256,7 +195,7 @@ def imports(table: Table) -> None:
         )
         for _ in range(9)
     ]
-    table._line(
+    table.line(
         "import oneof", "≤ 30 ms", f"{1e3 * median(times):.1f} ms", median(times) <= 0.03, ""
     )
 
@@ -272,21 +211,5 @@ GROUPS = {
 }
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("groups", nargs="*", metavar="GROUP", help=f"of {', '.join(GROUPS)}")
-    chosen = parser.parse_args().groups or list(GROUPS)
-    if not (DATA / "mnist.npz").exists():
-        sys.exit(
-            "speed.py: mnist.npz is not in ONEOF_DATA: set it to the folder with the data sets"
-        )
-    table = Table("")
-    print(f"oneof {oneof.__version__}, build {oneof._kernels.isa}, one thread")
-    for name in chosen:
-        GROUPS[name](table)
-    print(f"\n{table.n_missed} missed")
-    return 1 if table.n_missed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(GROUPS))

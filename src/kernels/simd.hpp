@@ -102,6 +102,19 @@ double sum_of_squares(const T* x, int64_t n) {
     return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
 }
 
+// Is any of eight values not 0 (NaN is not)?
+template <class T>
+ONEOF_INLINE bool has_nonzero(const T* x) {
+    constexpr int kEight = 8 * int(sizeof(T)), kBytes = kVectorBytes < kEight ? kVectorBytes : kEight;
+    uint32_t bits = 0;
+    unroll<kEight / kBytes>([&](auto i) {
+        vec<T, kBytes> v;
+        __builtin_memcpy(&v, x + i * (kBytes / int(sizeof(T))), kBytes);
+        bits |= lane_bits<kBytes>(v != 0);
+    });
+    return bits != 0;
+}
+
 // Writes the values that are not 0 (NaN is not) and where they were; returns how many. The outputs
 // need room for kSpare entries past the last.
 inline constexpr int kSpare = 16;
@@ -129,12 +142,31 @@ int64_t nonzeros(const T* x, int64_t d, T* values, int32_t* indices) {
             n += __builtin_popcount(mask);
         }
     }
-#endif
-    for (; p < d; ++p) {
-        values[n] = x[p];
-        indices[n] = static_cast<int32_t>(p);
-        n += x[p] != 0;
+#elif defined(__AVX2__) && defined(__BMI2__)
+    if constexpr (sizeof(T) == 4) {
+        for (; p + 8 <= d; p += 8) {
+            const __m256 v = _mm256_loadu_ps(x + p);
+            const uint64_t mask = uint64_t(
+                _mm256_movemask_ps(_mm256_cmp_ps(v, _mm256_setzero_ps(), _CMP_NEQ_UQ)));
+            // One byte per lane; those of the lanes that stay, moved together.
+            const uint64_t bytes = _pdep_u64(mask, 0x0101010101010101u) * 0xff;
+            const uint64_t lanes = _pext_u64(0x0706050403020100u, bytes);
+            const __m256i at = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(int64_t(lanes)));
+            _mm256_storeu_ps(values + n, _mm256_permutevar8x32_ps(v, at));
+            _mm256_storeu_si256(reinterpret_cast<__m256i*>(indices + n),
+                                _mm256_add_epi32(at, _mm256_set1_epi32(int32_t(p))));
+            n += __builtin_popcountll(mask);
+        }
     }
+#endif
+    auto append = [&](int64_t i) {
+        values[n] = x[i];
+        indices[n] = static_cast<int32_t>(i);
+        n += x[i] != 0;
+    };
+    for (; p + 8 <= d; p += 8)
+        if (has_nonzero(x + p)) unroll<8>([&](auto i) { append(p + i); });
+    for (; p < d; ++p) append(p);
     return n;
 }
 
