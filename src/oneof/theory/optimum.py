@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
+from scipy import linalg, sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from oneof.rules import Number
@@ -21,6 +21,10 @@ from oneof.theory.margins import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+_MOST_FREE = 400  # variables that a leap moves together
+_LEAPS = 20  # in a row, at most
+_ROUNDING = 1e-14  # of dual variables, which are 1 at most
 
 
 @dataclass(frozen=True)
@@ -105,6 +109,7 @@ def offline_optimum(
             break
         # Rows at or below half the mean hold at most half of the whole gap.
         ascent.update(rng.permutation(np.flatnonzero(row_gaps > row_gaps.mean() / 2)))
+        ascent.leap()
     else:
         warnings.warn(
             f"the gap is still {gap:.3g} after {passes} passes: raise max_passes, alpha or tol",
@@ -132,7 +137,7 @@ class _DualAscent:
 
     def measured(self) -> tuple[float, float, Floats]:
         """Recompute V from A; return primal and dual values and the gap of each row."""
-        self.V = np.ascontiguousarray(self.scale * (self.X.T @ self._contrasts()))
+        self._refresh()
         hinges = self._hinges(self.X @ self.V, self.average, self.is_candidate)
         worst = np.max(hinges, axis=1, initial=0.0)
         norm = 0.5 * self.alpha * float(np.vdot(self.V, self.V))
@@ -153,8 +158,48 @@ class _DualAscent:
             self.V[features] += change
             self.A[t] = a_new
 
-    def _contrasts(self) -> Floats:
-        return np.asarray(self.average * self.A.sum(axis=1, keepdims=True) - self.A)
+    def leap(self) -> None:
+        """Move all free dual variables together: Newton's step, cut short where it leaves the set.
+
+        A row whose variables sum to 1 keeps that sum; variables at 0 stay there.
+        """
+        for _ in range(_LEAPS):
+            rows, rivals, is_full, anchors = self._free()
+            if not 0 < rows.size <= _MOST_FREE:
+                return
+            self._refresh()
+            hinges = self._hinges(self.X @ self.V, self.average, self.is_candidate)
+            slope = hinges[rows, rivals] - np.where(is_full, hinges[rows, anchors], 0.0)
+            C, each = self.average[rows], np.arange(rows.size)
+            C[is_full] = 0.0
+            C[each[is_full], anchors[is_full]] = 1.0
+            C[each, rivals] -= 1.0
+            X = self.X[rows]
+            gram = X @ X.T
+            H = self.scale * (gram.toarray() if sparse.issparse(gram) else gram) * (C @ C.T)
+            H[each, each] += 1e-10 * H.trace() / rows.size
+            step = linalg.solve(H, slope, assume_a="pos")
+            D = np.zeros_like(self.A)
+            D[rows, rivals] = step
+            np.subtract.at(D, (rows[is_full], anchors[is_full]), step[is_full])
+            growth = D.sum(axis=1)
+            growth[rows[is_full]] = 0.0  # but for rounding
+            room = min(_room(self.A, D), _room(1.0 - self.A.sum(axis=1), -growth))
+            self.A = _feasible(self.A + min(1.0, room) * D)
+            if room >= 1.0:
+                return
+
+    def _free(self) -> tuple[Array, Array, Array, Array]:
+        """Return rows and rivals of free variables, if the row is full, and its largest rival."""
+        rows, rivals = np.nonzero(self.A)
+        anchors = np.argmax(self.A, axis=1)[rows]
+        is_full = (self.A.sum(axis=1) >= 1 - _ROUNDING)[rows]
+        is_free = ~(is_full & (rivals == anchors)) & (self.curvature[rows] > 0)
+        return rows[is_free], rivals[is_free], is_full[is_free], anchors[is_free]
+
+    def _refresh(self) -> None:
+        contrasts = self.average * self.A.sum(axis=1, keepdims=True) - self.A
+        self.V = np.ascontiguousarray(self.scale * (self.X.T @ contrasts))
 
     @staticmethod
     def _hinges(scores: Floats, average: Floats, is_candidate: Array) -> Floats:
@@ -177,6 +222,18 @@ def best_dual_row(hinges: Floats, size: int, q: float) -> Floats:
     if alphas.sum() > q:
         alphas = np.maximum(hinges - _last_below((sums - q) / counts, falling), 0.0)
     return np.asarray(alphas / q)
+
+
+def _room(values: Floats, change: Floats) -> float:
+    """Return how many times `change` fits before one of the `values` falls below 0."""
+    falls = change < 0
+    return float(np.min(np.maximum(0.0, values[falls]) / -change[falls], initial=np.inf))
+
+
+def _feasible(A: Floats) -> Floats:
+    """Return A without negative variables, rows scaled to sums of at most 1."""
+    A = np.where(_ROUNDING > A, 0.0, A)
+    return np.asarray(A / np.maximum(1.0, A.sum(axis=1, keepdims=True)))
 
 
 def _last_below(thetas: Floats, falling: Floats) -> float:
