@@ -165,6 +165,22 @@ def test_the_optimum_of_sparse_rows_with_an_intercept_is_that_of_dense_ones():
     assert np.array_equal(by_hand.W, dense.W)
 
 
+def test_repeated_entries_of_sparse_rows_count_as_their_sum():
+    rng = np.random.default_rng(3)
+    halves, mask = rng.normal(size=(2, 30, 5)), random_sets(rng, 30, 4)
+    twice = sparse.csr_array(
+        (
+            np.concatenate(halves, axis=1).ravel(),
+            np.tile(np.arange(5), 60),
+            10 * np.arange(31),
+        ),
+        shape=(30, 5),
+    )
+    expected = offline_optimum(halves.sum(axis=0), mask, 0.1, tol=1e-9)
+    found = offline_optimum(twice, mask, 0.1, tol=1e-9, max_passes=500)
+    np.testing.assert_allclose(found.W, expected.W, atol=1e-4)
+
+
 def test_rows_of_zeros_and_full_sets_have_their_losses():
     zero = offline_optimum([[0.0]], CandidateSets([0, 1], [0, 1], [1]), 1.0)
     assert (zero.primal, zero.gap) == (1.0, 0.0)

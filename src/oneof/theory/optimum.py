@@ -231,7 +231,10 @@ def _room(values: Floats, change: Floats) -> float:
 
 
 def _feasible(A: Floats) -> Floats:
-    """Return A without negative variables, rows scaled to sums of at most 1."""
+    """Return A without negative variables, rows scaled to sums of at most 1.
+
+    A long step's rounding may leave the set, and then the dual value would be no lower bound.
+    """
     A = np.where(_ROUNDING > A, 0.0, A)
     return np.asarray(A / np.maximum(1.0, A.sum(axis=1, keepdims=True)))
 

@@ -156,11 +156,12 @@ def _slack(slack: npt.ArrayLike, n: int) -> Floats:
 
 
 def _weights(d: int, K: int, rng: np.random.Generator) -> Floats:
-    """Return unit weights: orthogonal rows of equal length if there is room for them."""
-    G = rng.standard_normal((K, d))
+    """Return unit weights that sum to zero over the classes, equally far apart if d allows it."""
+    W = rng.standard_normal((K, d))
     if d >= K:
-        return np.asarray(np.linalg.qr(G.T)[0].T / np.sqrt(K))
-    return unit_weights(G)
+        W = np.linalg.qr(W.T)[0].T
+    # What all classes share changes no margin and wastes norm.
+    return unit_weights(W - W.mean(axis=0) if K > 1 else W)
 
 
 def _directions(
@@ -173,9 +174,8 @@ def _directions(
 
     def any_set(m: Array) -> tuple[Array, Floats]:
         chosen = _first(rng.random((m.size, K)), m)
-        # Orthogonal weights reach this set's largest margin here.
+        # Weights equally far apart have this set's largest margin here.
         pull = np.where(chosen, K - m[:, None], -m[:, None])
-        pull[m == K] = 1
         return chosen, pull @ W
 
     def top_set(m: Array) -> tuple[Array, Floats]:
@@ -197,8 +197,8 @@ def _directions(
         )
     if best.min() < least:
         raise ValueError(
-            f"the margin is out of reach: for ‖x‖ = 1 and these sizes it is {best.min():.3g} at "
-            f"most, but margin/R is {least:.3g}; lower margin or raise R"
+            f"the margin is out of reach: margin/R is {least:.3g}, but a round of these sizes was "
+            f"found to allow {best.min():.3g} only; lower margin or raise R"
         )
     return is_candidate, U
 
@@ -219,12 +219,12 @@ def _rows_with_margin(
     """
     Z = rng.standard_normal(U.shape)
     Z *= R / np.linalg.norm(Z, axis=1, keepdims=True)
-    z_margins = margins_to_rivals(Z @ W.T, is_candidate)
+    z_margins = np.where(is_candidate, 0.0, margins_to_rivals(Z @ W.T, is_candidate))
     is_rival, uz = ~is_candidate, np.einsum("ij,ij->i", U, Z)
     b = np.ones(len(U))
     for shorter in (*[0.5] * _TRIES, 0.0, 0.0):
         need = np.divide(
-            target[:, None] - np.where(is_rival, b[:, None] * z_margins, 0.0),
+            target[:, None] - b[:, None] * z_margins,
             contrasts,
             out=np.full_like(contrasts, -np.inf),
             where=is_rival,
