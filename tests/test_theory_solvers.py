@@ -92,12 +92,17 @@ def test_separability_at_the_edges():
         separability([[1.0]], [{0, 1}], loss="max")
 
 
-def test_a_large_problem_needs_few_of_its_contrasts():
+@pytest.mark.parametrize("is_sharpened", [True, False])
+def test_a_large_problem_needs_few_of_its_contrasts(monkeypatch, is_sharpened):
+    if not is_sharpened:
+        monkeypatch.setattr("oneof.theory.separation._LARGEST_DENSE", 0)
     s = make_stream(3000, 20, 6, (1, 4), 0.05, random_state=1)
     found = separability(s.X, s.Y)
+    assert found.is_separable
     assert_proven(found, s.X, s.Y.to_indicator().astype(bool))
-    assert found.margin >= 0.05
     assert len(found.weights) <= 6 * 20 + 1
+    assert found.margin >= 0.05 or not is_sharpened
+    assert 0.05 <= found.limit <= 0.5
     flipped = np.array(s.Y.to_indicator())
     flipped[:50] = 1 - flipped[:50]
     lost = separability(s.X, flipped)

@@ -3,7 +3,7 @@
 from oneof.theory.bounds import StreamConstants, mistake_bound, regret_bound, stream_constants
 from oneof.theory.margins import avg_margins, max_margins
 from oneof.theory.optimum import OfflineOptimum, offline_optimum
-from oneof.theory.separability import Separability, separability
+from oneof.theory.separation import Separability, separability
 from oneof.theory.streams import Stream, make_stream
 
 __all__ = [

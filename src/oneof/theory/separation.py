@@ -109,17 +109,17 @@ class _Search:
             W = _unit(np.ones(self.shape))
             return Separability(True, W, np.inf, np.inf, self.rows, self.rivals, np.empty(0))
         W, weights = self._sharpened(*self._programmed())
+        weights = self._supported(weights)
         margin, limit = self._margin(W), float(np.linalg.norm(self._combined(weights)))
         is_separable = bool(margin > self.rounding)
-        kept = weights > 0
         return Separability(
             is_separable,
             W if is_separable else None,
             margin if is_separable else -np.inf,
             limit,
-            self.rows[kept],
-            self.rivals[kept],
-            weights[kept],
+            self.rows,
+            self.rivals,
+            weights,
         )
 
     def _programmed(self) -> tuple[Floats, Floats]:
