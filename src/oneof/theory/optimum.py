@@ -67,7 +67,8 @@ def offline_optimum(
 
     solved row by row: with all other rows fixed, a row's best α_t has a closed form. Each pass
     measures every row's share of the gap and updates those with a large one (stochastic dual
-    coordinate ascent, Shalev-Shwartz and Zhang 2013, with the gaps choosing the rows).
+    coordinate ascent, Shalev-Shwartz and Zhang 2013, with the gaps choosing the rows). Once few
+    variables are neither 0 nor settled, Newton steps move them together.
 
     Parameters
     ----------
@@ -95,10 +96,8 @@ def offline_optimum(
     alpha = Number(above=0).checked("alpha", alpha)
     tol = Number(above=0).checked("tol", tol)
     passes = int(Number(least=1, is_integer=True).checked("max_passes", max_passes))
-    rng, ascent = (
-        np.random.default_rng(random_state),
-        _DualAscent(rows, candidate_mask(sets), alpha),
-    )
+    rng = np.random.default_rng(random_state)
+    ascent = _DualAscent(rows, candidate_mask(sets), alpha)
     best_W, best_primal = ascent.V, np.inf
     for _ in range(passes):
         primal, dual, row_gaps = ascent.measured()
@@ -178,7 +177,10 @@ class _DualAscent:
             gram = X @ X.T
             H = self.scale * (gram.toarray() if sparse.issparse(gram) else gram) * (C @ C.T)
             H[each, each] += 1e-10 * H.trace() / rows.size
-            step = linalg.solve(H, slope, assume_a="pos")
+            try:
+                step = linalg.cho_solve(linalg.cho_factor(H, overwrite_a=True), slope)
+            except linalg.LinAlgError:  # singular beyond repair: the row updates go on alone
+                return
             D = np.zeros_like(self.A)
             D[rows, rivals] = step
             np.subtract.at(D, (rows[is_full], anchors[is_full]), step[is_full])
@@ -203,7 +205,10 @@ class _DualAscent:
 
     @staticmethod
     def _hinges(scores: Floats, average: Floats, is_candidate: Array) -> Floats:
-        """Return 1 − avg score + rival score for each rival; −inf at candidates."""
+        """Return 1 − the margin to each rival, −inf at candidates, of one row or of all.
+
+        `margins_to_rivals` is three times slower on a single row.
+        """
         mean = np.sum(scores * average, axis=-1, keepdims=True)
         return np.where(is_candidate, -np.inf, 1.0 - mean + scores)
 
