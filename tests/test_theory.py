@@ -7,7 +7,6 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import sparse
-from theory_cases import loop_margin, packed, random_sets
 
 from oneof.candidates import CandidateSets
 from oneof.theory import (
@@ -18,6 +17,7 @@ from oneof.theory import (
     regret_bound,
     stream_constants,
 )
+from theory_cases import loop_margin, packed, random_sets
 
 seeds = st.integers(0, 2**32 - 1)
 

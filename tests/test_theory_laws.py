@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from theory_cases import loop_margin, objective, packed, random_sets, separable_pool
 
 from oneof.candidates import CandidateSets
 from oneof.theory import mistake_bound, offline_optimum, regret_bound, stream_constants
+from theory_cases import loop_margin, objective, packed, random_sets, separable_pool
 
 seeds = st.integers(0, 2**32 - 1)
 

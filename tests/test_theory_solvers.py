@@ -9,6 +9,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import optimize, sparse
 from sklearn.exceptions import ConvergenceWarning
+
+from oneof.candidates import CandidateSets
+from oneof.theory import avg_margins, make_stream, offline_optimum, separability
 from theory_cases import (
     contrast_matrix,
     loop_margin,
@@ -17,9 +20,6 @@ from theory_cases import (
     random_sets,
     separable_pool,
 )
-
-from oneof.candidates import CandidateSets
-from oneof.theory import avg_margins, make_stream, offline_optimum, separability
 
 seeds = st.integers(0, 2**32 - 1)
 
