@@ -223,18 +223,21 @@ def test_avg_and_max_agree_on_exact_labels(avg, max_, average, stream):
 
 
 @every_learner
-@settings(max_examples=20)
+@every_type
+@pytest.mark.parametrize("average", [False, True])
+@settings(max_examples=10)
 @given(stream=streams(), data=st.data())
-def test_stored_and_continued_is_never_stopped(learner, stream, data):
+def test_stored_and_continued_is_never_stopped(learner, dtype, average, stream, data):
     cut = data.draw(st.integers(1, len(stream.X)))
-    first = Stream(stream.X[:cut], stream.sets[:cut], stream.n_classes)
-    model = learnt(learner, first, average=True)
+    X = stream.X.astype(dtype)
+    first = Stream(X[:cut], stream.sets[:cut], stream.n_classes)
+    model = learnt(learner, first, average=average)
     before = bits(model)
     copy = pickle.loads(pickle.dumps(model))
-    assert bits(model) == before
-    if cut < len(stream.X):
-        copy.partial_fit(stream.X[cut:], stream.sets[cut:])
-    assert bits(copy) == bits(learnt(learner, stream, average=True))
+    assert bits(model) == bits(copy) == before
+    if cut < len(X):
+        copy.partial_fit(X[cut:], stream.sets[cut:])
+    assert bits(copy) == bits(learnt(learner, stream, X, average=average))
 
 
 @every_learner

@@ -219,3 +219,19 @@ def test_huge_but_harmless_values_are_learnt():
         model.learn(rows, candidate_sets(sets, range(3)))
         assert np.isfinite(model.weights()[0]).all()
         assert model.t == 20
+
+
+def test_a_state_names_everything_and_is_a_view():
+    X, sets = random_stream(40, 6, 5)
+    model = model_of("avg", "pegasos", 5, 6, average=True)
+    model.learn(Rows(X), candidate_sets(sets, range(5)))
+    state = model.state()
+    assert list(state) == [
+        "weights", "sums", "scale", "sums_share", "squared_norm", "t", "n_updates", "n_mistakes"
+    ]  # fmt: skip
+    assert state["t"] == 40
+    assert np.shares_memory(state["weights"], model._weights)
+    again = OnlineModel.from_state(model.learner, False, state)
+    assert not np.shares_memory(again._weights, model._weights)
+    assert again._weights.tobytes() == model._weights.tobytes()
+    assert str(again.state()) == str(state)

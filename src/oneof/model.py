@@ -10,6 +10,8 @@ import numpy.typing as npt
 from oneof import _kernels
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from oneof.candidates import CandidateSets
     from oneof.rows import Rows
     from oneof.rules import Learner
@@ -18,6 +20,9 @@ Array = npt.NDArray[Any]
 
 # Far enough below the largest float for squares, sums of scores and scaled weights (W / 2⁻⁴⁰).
 _SAFE = {np.dtype(np.float32): 1e24, np.dtype(np.float64): 1e140}
+
+# What the kernel keeps beside the weights: three numbers of the scale, three counters.
+_NUMBERS = ("scale", "sums_share", "squared_norm", "t", "n_updates", "n_mistakes")
 
 
 class OnlineModel:
@@ -46,7 +51,6 @@ class OnlineModel:
         self.n_classes, self.has_intercept = n_classes, has_intercept
         dtype = np.dtype(dtype)
         width = _kernels.padded(n_classes, dtype.itemsize) * (1 + learner.average)
-        # Scale, the sum's share of V, ‖W‖²; rounds, updates, mistakes.
         scale, counters = np.array([1.0, 0.0, 0.0]), np.zeros(3, dtype=np.int64)
         self._attach(_aligned_zeros((n_features + has_intercept, width), dtype), scale, counters)
         self._reach = 0.0  # no weight is larger
@@ -163,7 +167,7 @@ class OnlineModel:
         """
         if self._weights.nbytes <= rows.nbytes / 4:
             self._reach = np.inf
-            return rows, self._state()
+            return rows, self._copies()
         rows, largest = rows.usable()
         step = self.learner.largest_step * largest
         if sample_weight is not None and len(sample_weight):
@@ -176,13 +180,13 @@ class OnlineModel:
             self._reach = reach + n_rounds * max(step, self.learner.largest_step)
             if self._reach < limit:
                 return rows, None
-        return rows, self._state()
+        return rows, self._copies()
 
     def _largest_weight(self) -> float:
         V = self._weights
         return float(max(V.max(), -V.min()) * self._scale[0]) if V.size else 0.0
 
-    def _state(self) -> tuple[Array, ...]:
+    def _copies(self) -> tuple[Array, ...]:
         return tuple(array.copy() for array in (self._weights, self._scale, self._counters))
 
     def _restore(self, state: tuple[Array, ...]) -> None:
@@ -190,14 +194,38 @@ class OnlineModel:
         for array, kept in zip(mine, state, strict=True):
             array[...] = kept
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_kernel"}
+    def state(self) -> dict[str, Any]:
+        """Return every array and number that learning on depends on, by name; arrays are views.
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        weights = _aligned_zeros(self._weights.shape, self.dtype)
-        weights[...] = self._weights
-        self._attach(weights, self._scale.copy(), self._counters.copy())
+        `from_state` continues from it as if nothing had happened, bit for bit. Who adds to what a
+        model remembers adds it here: pickle, model files and checkpoints keep what this names.
+        """
+        K, stride = self.n_classes, _kernels.padded(self.n_classes, self.dtype.itemsize)
+        arrays = {"weights": self._weights[:, :K]}
+        if self.learner.average:
+            arrays["sums"] = self._weights[:, stride : stride + K]
+        numbers = (*self._scale.tolist(), *self._counters.tolist())
+        return {**arrays, **dict(zip(_NUMBERS, numbers, strict=True))}
+
+    @classmethod
+    def from_state(
+        cls, learner: Learner, has_intercept: bool, state: Mapping[str, Any]
+    ) -> OnlineModel:
+        """Make the model whose `state` was taken; its arrays are copied."""
+        n_rows, n_classes = state["weights"].shape
+        n_features = n_rows - has_intercept
+        model = cls(learner, n_classes, n_features, state["weights"].dtype, has_intercept)
+        model._weights[:, :n_classes] = state["weights"]
+        if learner.average:
+            stride = model._weights.shape[1] // 2
+            model._weights[:, stride : stride + n_classes] = state["sums"]
+        numbers = [state[name] for name in _NUMBERS]
+        model._scale[:], model._counters[:] = numbers[:3], numbers[3:]
+        model._reach = np.inf  # unknown
+        return model
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return OnlineModel.from_state, (self.learner, self.has_intercept, self.state())
 
 
 def _kernel_learner(learner: Learner) -> _kernels.Learner:

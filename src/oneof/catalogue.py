@@ -1,0 +1,28 @@
+"""The learners by the names that commands, model files and reports use; no arithmetic."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oneof.estimators import AvgPegasos, AvgPerceptron, MaxPegasos, MaxPerceptron
+
+if TYPE_CHECKING:
+    from oneof.estimators import OnlineClassifier
+
+# A new learner joins here; its parameters are those of its constructor.
+LEARNERS: dict[str, type[OnlineClassifier]] = {
+    "avg-perceptron": AvgPerceptron,
+    "max-perceptron": MaxPerceptron,
+    "avg-pegasos": AvgPegasos,
+    "max-pegasos": MaxPegasos,
+}
+
+
+def name_of(estimator: OnlineClassifier) -> str:
+    """Return the name under which an estimator's class is listed, or raise."""
+    for name, kind in LEARNERS.items():
+        if type(estimator) is kind:
+            return name
+    raise ValueError(
+        f"{type(estimator).__name__} is not one of oneof's learners ({', '.join(LEARNERS)})"
+    )
