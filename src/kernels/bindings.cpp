@@ -120,8 +120,10 @@ struct Weights {
         require(is_double || holds<float>(weights), "weights are float32 or float64");
         require(scale.size() == 3 && counters.size() == 3, "scale and counters have three entries");
         require(n_classes > 0, "a model has a class");
-        const int64_t stride = oneof::padded(n_classes, is_double ? 8 : 4);
-        require(weights.ndim() == 2 && weights.shape(1) == size_t(stride * (1 + is_averaged)) &&
+        require(weights.ndim() == 2, "weights are two-dimensional");
+        const int64_t stride = int64_t(weights.shape(1)) / (1 + is_averaged);
+        require(oneof::is_stride(stride, n_classes, is_double ? 8 : 4) &&
+                    weights.shape(1) == size_t(stride * (1 + is_averaged)) &&
                     weights.stride(1) == 1 && weights.stride(0) == int64_t(weights.shape(1)) &&
                     weights.shape(0) >= size_t(has_intercept) &&
                     reinterpret_cast<uintptr_t>(weights.data()) % oneof::kAlignment == 0,

@@ -19,7 +19,7 @@ struct Learner {
 };
 
 // W = scale·V and, with averaging, ΣW = U + sum_scale·V. Each row of the array holds one feature's
-// weights in V and, behind them, in U: `stride` of each, the classes and padding.
+// weights in V and, behind them, in U: `stride` of each, the classes and padding, which is 0.
 struct Weights {
     void* weights;
     double* scale;         // scale, sum_scale, norm2 (‖W‖², kept for rules with a radius)
@@ -79,6 +79,14 @@ constexpr int64_t padded(int64_t n_classes, int64_t item) {
     int64_t bytes = n_classes * item;
     int64_t unit = bytes <= 16 ? 16 : bytes <= 32 ? 32 : kAlignment;
     return (bytes + unit - 1) / unit * unit / item;
+}
+
+// May features lie so far apart? Up to one cache line at the least distance only, so that scores
+// have the same partial sums however the classes came; beyond it there is room for more classes.
+constexpr bool is_stride(int64_t stride, int64_t n_classes, int64_t item) {
+    const int64_t least = padded(n_classes, item);
+    return stride == least || (least * item > kAlignment && stride > least &&
+                               stride * item % kAlignment == 0);
 }
 
 }  // namespace oneof

@@ -40,6 +40,7 @@ public:
         : m{static_cast<T*>(w.weights), w.stride * (1 + w.is_averaged), w.has_intercept,
             w.n_features},
           n_classes(w.n_classes), stride(w.stride), is_averaged(w.is_averaged),
+          least_bytes(oneof::padded(w.n_classes, sizeof(T)) * int64_t(sizeof(T))),
           scale(w.scale[0]), sum_scale(w.scale[1]), norm2(w.scale[2]),
           t(w.counters[0]), n_updates(w.counters[1]), n_mistakes(w.counters[2]) {}
 
@@ -74,7 +75,7 @@ public:
         };
         write(0, size / scale);
         if (is_averaged) write(1, -sum_scale * (size / scale));
-        if (m.width * int64_t(sizeof(T)) <= oneof::kAlignment * (c.n + 1) * n_halves) {
+        if (least_bytes <= oneof::kAlignment * (c.n + 1)) {
             add_outer(m, row, u);
         } else {
             int64_t n = 0;
@@ -102,13 +103,17 @@ public:
         sum_scale = 0;
     }
 
-    // Exact ‖W‖²; due at rounds that depend on t and the model's size only, never on the calls.
+    // Exact ‖W‖²; due at rounds that depend on t and on what was learnt, never on the calls: nor on
+    // features past the last one with weights, which may have been there all along or not yet be.
     void refresh_norm() {
         int64_t period = int64_t(1) << 14;
-        while (period * 16 < m.n_rows() * stride) period *= 2;
+        if (t % period) return;
+        int64_t n_rows = m.n_rows();
+        while (n_rows > 0 && largest_bits<T>(m.row(n_rows - 1), stride, 0) == 0) --n_rows;
+        while (period * 16 < n_rows * n_classes) period *= 2;
         if (t % period) return;
         double sum = 0;
-        for (int64_t i = 0; i < m.n_rows(); ++i) sum += sum_of_squares(m.row(i), stride);
+        for (int64_t i = 0; i < n_rows; ++i) sum += sum_of_squares(m.row(i), stride);
         norm2 = scale * scale * sum;
     }
 
@@ -117,6 +122,7 @@ public:
     Matrix<T> m;
     const int64_t n_classes, stride;
     const bool is_averaged;
+    const int64_t least_bytes;     // of one feature's weights in V, without room for more classes
     double scale, sum_scale, norm2;
     int64_t t, n_updates, n_mistakes;
 };

@@ -48,18 +48,26 @@ class OnlineModel:
         has_intercept: bool,
     ) -> None:
         self.learner = learner
-        self.n_classes, self.has_intercept = n_classes, has_intercept
+        self.has_intercept = has_intercept
         dtype = np.dtype(dtype)
         width = _kernels.padded(n_classes, dtype.itemsize) * (1 + learner.average)
-        scale, counters = np.array([1.0, 0.0, 0.0]), np.zeros(3, dtype=np.int64)
-        self._attach(_aligned_zeros((n_features + has_intercept, width), dtype), scale, counters)
+        self._scale, self._counters = np.array([1.0, 0.0, 0.0]), np.zeros(3, dtype=np.int64)
+        room = _aligned_zeros((n_features + has_intercept, width), dtype)
+        self._attach(room, n_features, n_classes)
         self._reach = 0.0  # no weight is larger
 
-    def _attach(self, weights: Array, scale: Array, counters: Array) -> None:
-        self._weights, self._scale, self._counters = weights, scale, counters
+    def _attach(self, room: Array, n_features: int, n_classes: int) -> None:
+        """Use the first rows of `room`; the others are 0, for features to come."""
+        weights = room[: n_features + self.has_intercept]
         self._kernel = _kernels.Weights(
-            weights, scale, counters, self.n_classes, self.has_intercept, self.learner.average
+            weights,
+            self._scale,
+            self._counters,
+            n_classes,
+            self.has_intercept,
+            self.learner.average,
         )
+        self._room, self._weights, self.n_classes = room, weights, n_classes
 
     @property
     def n_features(self) -> int:
@@ -86,12 +94,50 @@ class OnlineModel:
         """Rounds whose prediction, made before learning, was not a candidate."""
         return int(self._counters[2])
 
+    def grow(self, n_features: int, n_classes: int) -> None:
+        """Add features and classes behind those there are; all of them, or none and raise.
+
+        Their weights and averages are 0, and what was learnt stays as it is. So a late feature is
+        one that was 0 in every row before, to the last bit; a late class is one that no round has
+        moved yet: neither a candidate nor a rival before it came.
+
+        Room for features is doubled, and for classes where their weights exceed a cache line, so
+        that growing one by one costs no more than copying the weights a few times.
+        """
+        if n_features < self.n_features or n_classes < self.n_classes:
+            raise ValueError(
+                f"a model with {self.n_features} features and {self.n_classes} classes cannot "
+                f"shrink to {n_features} and {n_classes}"
+            )
+        room, n_rows = self._room, n_features + self.has_intercept
+        if n_rows > len(room) or n_classes > self._stride:
+            room = self._larger_room(n_rows, n_classes)
+        self._attach(room, n_features, n_classes)
+
+    def _larger_room(self, n_rows: int, n_classes: int) -> Array:
+        """Copy the weights to where at least so many rows and classes have room."""
+        if n_rows > len(self._room):
+            n_rows = max(n_rows, 2 * len(self._room))
+        old, stride = self._stride, self._stride
+        if n_classes > stride:  # up to a cache line, twice the old one is the only larger one
+            stride = max(_kernels.padded(n_classes, self.dtype.itemsize), 2 * old)
+        n_halves = 1 + self.learner.average
+        room = _aligned_zeros((max(n_rows, len(self._room)), stride * n_halves), self.dtype)
+        for half in range(n_halves):
+            kept = self._weights[:, half * old : half * old + self.n_classes]
+            room[: len(kept), half * stride : half * stride + self.n_classes] = kept
+        return room
+
+    @property
+    def _stride(self) -> int:
+        """Numbers from V to U in a feature's row; its classes and padding."""
+        return int(self._room.shape[1]) // (1 + self.learner.average)
+
     def weights(self) -> tuple[Array, Array]:
         """Return the weights that predict as coef (n_classes, n_features) and intercept."""
         V, scale = self._weights[:, : self.n_classes], self._scale
         if self.learner.average:
-            stride = self._weights.shape[1] // 2
-            U = self._weights[:, stride : stride + self.n_classes]
+            U = self._weights[:, self._stride : self._stride + self.n_classes]
             W = ((U + scale[1] * V) / max(self.t, 1)).astype(self.dtype)
         else:
             W = V * self.dtype.type(scale[0])
@@ -200,7 +246,7 @@ class OnlineModel:
         `from_state` continues from it as if nothing had happened, bit for bit. Who adds to what a
         model remembers adds it here: pickle, model files and checkpoints keep what this names.
         """
-        K, stride = self.n_classes, _kernels.padded(self.n_classes, self.dtype.itemsize)
+        K, stride = self.n_classes, self._stride
         arrays = {"weights": self._weights[:, :K]}
         if self.learner.average:
             arrays["sums"] = self._weights[:, stride : stride + K]
@@ -217,8 +263,7 @@ class OnlineModel:
         model = cls(learner, n_classes, n_features, state["weights"].dtype, has_intercept)
         model._weights[:, :n_classes] = state["weights"]
         if learner.average:
-            stride = model._weights.shape[1] // 2
-            model._weights[:, stride : stride + n_classes] = state["sums"]
+            model._weights[:, model._stride : model._stride + n_classes] = state["sums"]
         numbers = [state[name] for name in _NUMBERS]
         model._scale[:], model._counters[:] = numbers[:3], numbers[3:]
         model._reach = np.inf  # unknown
