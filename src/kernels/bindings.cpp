@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "bindings_parse.hpp"
 #include "kernels.hpp"
 
 namespace nb = nanobind;
@@ -248,4 +249,5 @@ NB_MODULE(_kernels, m) {
     m.def("score", &score, "weights"_a, "rows"_a, nb::kw_only(),
           "scores"_a.noconvert().none() = nb::none(),
           "predictions"_a.noconvert().none() = nb::none());
+    bind_parsers(m);
 }

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from oneof import ambiguity as ambiguity
     from oneof import datasets as datasets
     from oneof import metrics as metrics
+    from oneof import readers as readers
     from oneof import theory as theory
     from oneof.candidates import CandidateSets
     from oneof.estimators import AvgPegasos, AvgPerceptron, MaxPegasos, MaxPerceptron
@@ -23,7 +24,7 @@ _HOMES = {
     "MaxPegasos": "estimators",
     "MaxPerceptron": "estimators",
 }
-_MODULES = {"ambiguity", "datasets", "metrics", "theory"}
+_MODULES = {"ambiguity", "datasets", "metrics", "readers", "theory"}
 
 
 def __getattr__(name: str) -> Any:
