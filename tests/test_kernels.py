@@ -126,3 +126,18 @@ def test_rows_outside_their_matrix_are_refused(indices, indptr, kind):
         ValueError, match=r"row \d of X is not a row of a CSR matrix with 3 columns"
     ):
         rows.usable()
+
+
+@pytest.mark.parametrize("kind", ["i4", "i8"])
+def test_a_pair_out_of_order_is_found_wherever_it_stands(kind):
+    """Rows are looked through by whole vectors of 2 to 16 indices, the last ones overlapping."""
+    for n in range(1, 71):
+        tidy = np.arange(0, 2 * n, 2).astype(kind)
+        for place in range(n):
+            indices = tidy.copy()
+            if place:
+                indices[place] = indices[place - 1] - (place % 2)  # repeated or falling
+            rows = _kernels.Rows.csr(np.ones(n), indices, np.array([0, n], kind), 2 * n)
+            w = weights(n_features=2 * n)
+            failed = learn(w, rows, np.array([0, 1]), np.array([0], dtype=np.int32))
+            assert failed == (0 if place else -1), (n, place)

@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "bindings_parse.hpp"
 #include "kernels.hpp"
 
 namespace nb = nanobind;
@@ -249,5 +248,4 @@ NB_MODULE(_kernels, m) {
     m.def("score", &score, "weights"_a, "rows"_a, nb::kw_only(),
           "scores"_a.noconvert().none() = nb::none(),
           "predictions"_a.noconvert().none() = nb::none());
-    bind_parsers(m);
 }

@@ -63,41 +63,46 @@ public:
         }
     }
 
-    // W += size · x⊗c, and U -= sum_scale · (what V gains). u is all 0 before and after.
+    // W += size · x⊗c, and U -= sum_scale · (what V gains).
     template <class RowType>
     void add(const RowType& row, double size, const Contrast& c, T* u, int32_t* columns) {
+        const double gain = size / scale, factors[] = {gain, -sum_scale * gain};
         const int64_t n_halves = 1 + is_averaged;
-        auto write = [&](int64_t half, double factor) {
-            T* part = u + half * stride;
-            const T share = T(factor * c.share);
-            for (int64_t i = 0; i < c.n; ++i) part[c.classes[i]] = share;
-            part[c.rival] = T(-factor);
-        };
-        write(0, size / scale);
-        if (is_averaged) write(1, -sum_scale * (size / scale));
         if (least_bytes <= oneof::kAlignment * (c.n + 1)) {
+            for (int64_t half = 0; half < n_halves; ++half)
+                spread(c, factors[half], stride, u + half * stride);
             add_outer(m, row, u);
         } else {
             int64_t n = 0;
+            auto put = [&](int64_t column, double value) {
+                columns[n] = static_cast<int32_t>(column);
+                u[n++] = T(value);
+            };
             for (int64_t half = 0; half < n_halves; ++half) {
                 for (int64_t i = 0; i < c.n; ++i)
-                    columns[n++] = static_cast<int32_t>(half * stride + c.classes[i]);
-                columns[n++] = static_cast<int32_t>(half * stride + c.rival);
+                    put(half * stride + c.classes[i], factors[half] * c.share);
+                put(half * stride + c.rival, -factors[half]);
             }
             add_outer(m, row, u, columns, n);
         }
-        for (int64_t half = 0; half < n_halves; ++half) write(half, 0.0);
     }
 
     // V ← factor·V, and the scale is 1. The sum is settled first: kept apart, U and sum_scale·V
     // would cancel each other the more, the smaller the scale.
     void fold(double factor) {
         const T f = T(factor), sum_a = T(sum_scale);
-        for (int64_t i = 0; i < m.n_rows(); ++i) {
-            T* v = m.row(i);
-            if (is_averaged)
-                for (int64_t k = 0; k < stride; ++k) v[stride + k] += sum_a * v[k];
-            for (int64_t k = 0; k < stride; ++k) v[k] *= f;
+        if (is_averaged) {
+            with_lanes<T>(stride, [&](auto bytes) {
+                using V = vec<T, bytes>;
+                for (int64_t i = 0; i < m.n_rows() * m.width; i += m.width)
+                    for (int64_t k = i; k < i + stride; k += int64_t(bytes / sizeof(T))) {
+                        V& v = *reinterpret_cast<V*>(m.data + k);
+                        *reinterpret_cast<V*>(m.data + k + stride) += sum_a * v;
+                        v *= f;
+                    }
+            });
+        } else {
+            for (int64_t i = 0; i < m.n_rows() * m.width; ++i) m.data[i] *= f;
         }
         scale = 1;
         sum_scale = 0;
@@ -117,7 +122,11 @@ public:
         norm2 = scale * scale * sum;
     }
 
-    double smallest_scale() const { return is_averaged ? 0x1p-6 : 0x1p-40; }
+    // Where V is folded: with averaging before U and the sum's share of V cancel, else well before
+    // V overflows (the model keeps weights and rows small enough, see model.py).
+    double smallest_scale() const {
+        return is_averaged ? 0x1p-6 : sizeof(T) == 4 ? 0x1p-60 : 0x1p-100;
+    }
 
     Matrix<T> m;
     const int64_t n_classes, stride;
@@ -127,24 +136,30 @@ public:
     int64_t t, n_updates, n_mistakes;
 };
 
-// The bits of the classes that are excluded as rivals: padding always, candidates by round.
+// The bits of the candidates, by round, and of the padding, which is never a rival.
 class Exclusions {
 public:
-    Exclusions(uint32_t* padding, uint32_t* excluded, int64_t n_classes, int64_t stride)
-        : padding_(padding), excluded_(excluded), n_words_((stride + 31) / 32) {
+    Exclusions(uint32_t* padding, uint32_t* candidates, int64_t n_classes, int64_t stride)
+        : padding_(padding), candidates_(candidates), n_words_((stride + 31) / 32) {
         for (int64_t w = 0; w < n_words_; ++w) padding_[w] = 0;
         for (int64_t k = n_classes; k < n_words_ * 32; ++k) padding_[k / 32] |= 1u << (k % 32);
     }
     const uint32_t* padding() const { return padding_; }
     CandidateRow row(const int32_t* y, int64_t m) const {
-        for (int64_t w = 0; w < n_words_; ++w) excluded_[w] = padding_[w];
-        for (int64_t i = 0; i < m; ++i) excluded_[y[i] / 32] |= 1u << (y[i] % 32);
-        return {y, m, excluded_};
+        if (n_words_ == 1) {   // kept in a register
+            uint32_t bits = 0;
+            for (int64_t i = 0; i < m; ++i) bits |= 1u << y[i];
+            candidates_[0] = bits;
+        } else {
+            for (int64_t w = 0; w < n_words_; ++w) candidates_[w] = 0;
+            for (int64_t i = 0; i < m; ++i) candidates_[y[i] / 32] |= 1u << (y[i] % 32);
+        }
+        return {y, m, candidates_, padding_};
     }
-    bool contains(int64_t k) const { return excluded_[k / 32] >> (k % 32) & 1; }
+    bool contains(int64_t k) const { return candidates_[k / 32] >> (k % 32) & 1; }
 
 private:
-    uint32_t *padding_, *excluded_;
+    uint32_t *padding_, *candidates_;
     int64_t n_words_;
 };
 
@@ -162,7 +177,6 @@ int64_t learn(const oneof::Learner& learner, const oneof::Weights& weights,
     if (!arena) return kOutOfMemory;
     T* s = arena.take<T>(width);
     T* u = arena.take<T>(width);
-    for (int64_t k = 0; k < width; ++k) u[k] = T(0);
     uint32_t* padding = arena.take<uint32_t>(n_words);
     Exclusions exclusions(padding, arena.take<uint32_t>(n_words), model.n_classes, stride);
     int32_t* columns = arena.take<int32_t>(width);
@@ -176,8 +190,8 @@ int64_t learn(const oneof::Learner& learner, const oneof::Weights& weights,
         const int64_t i = extras.order ? extras.order[round_no] : round_no;
         const auto row = view[i];
         if (!view.is_canonical(row)) break;
-        if (round_no + 1 < extras.n_rounds)
-            view.prefetch(extras.order ? extras.order[round_no + 1] : round_no + 1);
+        if (extras.order && round_no + 1 < extras.n_rounds)
+            view.prefetch(extras.order[round_no + 1]);
         const int64_t first = candidates.indptr[i];
         const CandidateRow set =
             exclusions.row(candidates.codes + first, candidates.indptr[i + 1] - first);
@@ -198,13 +212,13 @@ int64_t learn(const oneof::Learner& learner, const oneof::Weights& weights,
         ++model.t;
 
         const Step step = step_of(learner, round, model.t);
-        model.n_updates += step.is_update;
         if (step.shrink != 1.0) {
             model.norm2 *= step.shrink * step.shrink;
             if (step.shrink > 0) model.scale *= step.shrink;
-            else model.fold(0.0);
+            else if (model.n_updates) model.fold(0.0);   // else W is 0 anyway
         }
         if (step.is_update) {
+            ++model.n_updates;
             const double size = step.size * (extras.sample_weight ? extras.sample_weight[i] : 1.0);
             const Contrast c = contrast(learner.loss, round, set);
             model.add(row, size, c, u, columns);

@@ -6,46 +6,61 @@
 
 namespace ONEOF_ISA {
 
-// One round's candidates: the classes in rising order, and one bit per class that is *excluded*
-// as a rival (the candidates and the padding), 32 classes a word.
+// One round's candidates: the classes in rising order and one bit each, 32 classes a word; and the
+// bits of the padding.
 struct CandidateRow {
     const int32_t* y;
     int64_t m;
-    const uint32_t* excluded;
+    const uint32_t *bits, *padding;
 };
 
-// The first largest score among the classes that are not excluded; -1 if there is none.
+// The k-th and the following classes' bits of a set, as lanes of a vector.
+template <class T, int Bytes>
+ONEOF_INLINE auto lanes_of(const uint32_t* bits, int64_t k) {
+    return (lane_selectors<T, Bytes>() & int32_t(bits[k / 32] >> (k % 32))) != 0;
+}
+
+// f(vector width) for the vectors that a feature's weights, `stride` of them, are cut into.
+template <class T, class F>
+ONEOF_INLINE auto with_lanes(int64_t stride, F&& f) {
+    constexpr auto kHalf = std::integral_constant<int, kVectorBytes < 32 ? 16 : 32>{};
+    const int64_t bytes = stride * int64_t(sizeof(T));
+    if (bytes == 16) return f(std::integral_constant<int, 16>{});
+    if (bytes == 32) return f(kHalf);
+    return f(std::integral_constant<int, kVectorBytes>{});
+}
+
+// The first largest score among the classes that are in neither set; -1 if there is none.
 template <class T>
 struct Top { int64_t k; T value; };
-template <class T, int Bytes>
-ONEOF_INLINE Top<T> argmax_lanes(const T* s, int64_t stride, const uint32_t* excluded) {
-    constexpr int kLanes = Bytes / int(sizeof(T));
-    using V = vec<T, Bytes>;
-    const auto selectors = lane_selectors<T, Bytes>();
-    const V lowest = V{} - T(__builtin_inf());
-    auto included = [&](int64_t k) {
-        return (selectors & int32_t(excluded[k / 32] >> (k % 32))) == 0;
-    };
-    V top = lowest;
-    for (int64_t k = 0; k < stride; k += kLanes) {
-        const V v = included(k) ? *reinterpret_cast<const V*>(s + k) : lowest;
-        top = v > top ? v : top;
-    }
-    const T best = horizontal_max<T, Bytes>(top);
-    for (int64_t k = 0; k < stride; k += kLanes) {
-        const uint32_t bits =
-            lane_bits<Bytes>(included(k) & (*reinterpret_cast<const V*>(s + k) == best));
-        if (bits) return {k + __builtin_ctz(bits), best};
-    }
-    return {-1, best};
+template <class T>
+ONEOF_INLINE Top<T> argmax(const T* s, int64_t stride, const uint32_t* set,
+                           const uint32_t* padding) {
+    return with_lanes<T>(stride, [&](auto bytes) -> Top<T> {
+        constexpr int kLanes = bytes / int(sizeof(T));
+        using V = vec<T, bytes>;
+        const V lowest = V{} - T(__builtin_inf());
+        auto scores = [&](int64_t k) { return *reinterpret_cast<const V*>(s + k); };
+        auto is_out = [&](int64_t k) {
+            return lanes_of<T, bytes>(set, k) | lanes_of<T, bytes>(padding, k);
+        };
+        V top = lowest;
+        for (int64_t k = 0; k < stride; k += kLanes) {
+            const V v = is_out(k) ? lowest : scores(k);
+            top = v > top ? v : top;
+        }
+        const T best = horizontal_max<T, bytes>(top);
+        for (int64_t k = 0; k < stride; k += kLanes) {
+            const uint32_t bits = lane_bits<bytes>(~is_out(k) & (scores(k) == best));
+            if (bits) return {k + __builtin_ctz(bits), best};
+        }
+        return {-1, best};
+    });
 }
 
 template <class T>
-ONEOF_INLINE Top<T> argmax(const T* s, int64_t stride, const uint32_t* excluded) {
-    const int64_t bytes = stride * int64_t(sizeof(T));
-    if (bytes == 16) return argmax_lanes<T, 16>(s, stride, excluded);
-    if (bytes == 32) return argmax_lanes<T, kVectorBytes < 32 ? 16 : 32>(s, stride, excluded);
-    return argmax_lanes<T, kVectorBytes>(s, stride, excluded);
+ONEOF_INLINE Top<T> argmax(const T* s, int64_t stride, const uint32_t* padding) {
+    return argmax(s, stride, padding, padding);
 }
 
 // What a loss says of a round. Without a rival (all classes are candidates) the hinge is 0.
@@ -57,27 +72,34 @@ struct Judgement {
 };
 
 template <class T>
-Judgement judge(oneof::Loss loss, const T* s, int64_t stride, int64_t n_classes,
+ONEOF_INLINE Judgement judge(oneof::Loss loss, const T* s, int64_t stride, int64_t n_classes,
                 const CandidateRow& set) {
     int32_t best = set.y[0];
-    double sum = s[best];
+    T best_score = s[best];
+    double sum = best_score;
     for (int64_t i = 1; i < set.m; ++i) {
         const int32_t k = set.y[i];
-        if (s[k] > s[best]) best = k;
-        sum += s[k];
+        const T score = s[k];
+        const bool is_better = score > best_score;
+        best = is_better ? k : best;
+        best_score = is_better ? score : best_score;
+        sum += score;
     }
     if (set.m == n_classes) return {best, -1, 0.0 * sum, 0.0, false};
-    const auto [rival, rival_score] = argmax(s, stride, set.excluded);
+    const auto [rival, rival_score] = argmax(s, stride, set.bits, set.padding);
     if (rival < 0) return {best, -1, __builtin_nan(""), 0.0, false};   // NaN among the scores
-    const double term = loss == oneof::Loss::avg ? sum * (1.0 / double(set.m)) : double(s[best]);
+    const double term = loss == oneof::Loss::avg ? sum * (1.0 / double(set.m)) : double(best_score);
     const double margin = term - double(rival_score);
-    const bool is_mistake = rival_score > s[best] || (rival_score == s[best] && rival < best);
+    // Without a branch: it would be guessed wrong as often as the learner is.
+    const bool is_mistake =
+        (rival_score > best_score) | ((rival_score == best_score) & (rival < best));
     return {best, rival, margin, margin < 1.0 ? 1.0 - margin : 0.0, is_mistake};
 }
 
 // The margin's gradient in the scores, c: `share` for each of n candidates and −1 for the rival.
 struct Contrast {
     const int32_t* classes;
+    const uint32_t* bits;   // of the classes; null for a single one
     int64_t n;
     double share;
     int64_t rival;
@@ -87,9 +109,28 @@ struct Contrast {
 
 inline Contrast contrast(oneof::Loss loss, const Judgement& round, const CandidateRow& set) {
     if (loss == oneof::Loss::max)
-        return {&round.best, 1, 1.0, round.rival, round.margin, 2.0};
+        return {&round.best, nullptr, 1, 1.0, round.rival, round.margin, 2.0};
     const double share = 1.0 / double(set.m);
-    return {set.y, set.m, share, round.rival, round.margin, share + 1.0};
+    return {set.y, set.bits, set.m, share, round.rival, round.margin, share + 1.0};
+}
+
+// u = factor·c for all classes and the padding, vector by vector: numbers stored one by one would
+// keep the loop that reads them as vectors waiting.
+template <class T>
+ONEOF_INLINE void spread(const Contrast& c, double factor, int64_t stride, T* u) {
+    with_lanes<T>(stride, [&](auto bytes) {
+        constexpr int kLanes = bytes / int(sizeof(T));
+        using V = vec<T, bytes>;
+        using Int = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
+        const V share = V{} + T(factor * c.share), minus = V{} - T(factor);
+        for (int64_t k = 0; k < stride; k += kLanes) {
+            const auto lanes = iota<vec<Int, bytes>>() + Int(k);
+            const auto gains =
+                c.bits ? lanes_of<T, bytes>(c.bits, k) : lanes == Int(c.classes[0]);
+            const V v = gains ? share : V{};
+            *reinterpret_cast<V*>(u + k) = lanes == Int(c.rival) ? minus : v;
+        }
+    });
 }
 
 }  // namespace ONEOF_ISA

@@ -5,7 +5,8 @@
 
 namespace ONEOF_ISA {
 
-template <class T, class Index>
+// Without indices (dense rows only) the pairs are (0, x[0]), (1, x[1]), ...
+template <class T, class Index, bool kMayLackIndices = false>
 struct Row {
     using value_type = T;
     const T* x;
@@ -16,10 +17,19 @@ struct Row {
     // it belongs to.
     template <int A, class Step>
     ONEOF_INLINE void each(Step&& step) const {
+        if (kMayLackIndices && !j)
+            each_with<A>(step, [](int64_t p) { return p; });
+        else
+            each_with<A>(step, [this](int64_t p) { return int64_t(j[p]); });
+    }
+
+private:
+    template <int A, class Step, class IndexOf>
+    ONEOF_INLINE void each_with(Step&& step, IndexOf&& index) const {
         int64_t p = 0;
-        for (; p + A <= n; p += A) unroll<A>([&](auto a) { step(a, x[p + a], int64_t(j[p + a])); });
+        for (; p + A <= n; p += A) unroll<A>([&](auto a) { step(a, x[p + a], index(p + a)); });
         unroll<A - 1>([&](auto a) {
-            if (p + a < n) step(a, x[p + a], int64_t(j[p + a]));
+            if (p + a < n) step(a, x[p + a], index(p + a));
         });
     }
 };
@@ -29,11 +39,12 @@ ONEOF_INLINE void prefetch_bytes(const void* p, int64_t n) {
     for (int64_t i = 0; i < n; i += 64) __builtin_prefetch(static_cast<const char*>(p) + i);
 }
 
-// Gives the rows of a dense matrix one at a time: what is not 0, written to scratch memory.
+// Gives the rows of a dense matrix one at a time: what is not 0, written to scratch memory, or the
+// row as it is where nothing is 0.
 template <class T>
 class DenseRows {
 public:
-    using RowType = Row<T, int32_t>;
+    using RowType = Row<T, int32_t, true>;
     DenseRows(const oneof::Rows& rows, char* scratch)
         : base_(static_cast<const T*>(rows.values)), rows_(rows),
           values_(reinterpret_cast<T*>(scratch)), gathered_(values_ + rows.n_features + kSpare),
@@ -50,6 +61,7 @@ public:
             for (int64_t j = 0; j < rows_.n_features; ++j) gathered_[j] = x[j * rows_.column_stride];
             x = gathered_;
         }
+        if (is_full(x, rows_.n_features)) return {x, nullptr, rows_.n_features};
         return {values_, indices_, nonzeros(x, rows_.n_features, values_, indices_)};
     }
 
@@ -86,10 +98,8 @@ public:
     // Strictly rising from 0 or more to less than d: what the kernels need to follow the indices.
     bool is_canonical(const RowType& row) const {
         const Index* j = row.j;
-        bool is_falling = false;
-        for (int64_t p = 1; p < row.n; ++p) is_falling |= j[p - 1] >= j[p];
-        return row.n == 0 ||
-               (row.n > 0 && !is_falling && j[0] >= 0 && int64_t(j[row.n - 1]) < n_features_);
+        return row.n == 0 || (row.n > 0 && j[0] >= 0 && int64_t(j[row.n - 1]) < n_features_ &&
+                              is_rising(j, row.n));
     }
 
     void prefetch(int64_t i) const {

@@ -86,33 +86,85 @@ ONEOF_INLINE T horizontal_max(vec<T, Bytes> v) {
     }
 }
 
-// Σ x_i² in eight partial sums, whatever the vectors' width.
+// 0, 1, 2, ...
+template <class V>
+ONEOF_INLINE V iota() {
+    V lanes{};
+    unroll<int(sizeof(V) / sizeof(lanes[0]))>([&](auto i) { lanes[i.value] = i.value; });
+    return lanes;
+}
+
+// Σ x_i² in eight partial sums, whatever the vectors' width. The last few values are read with
+// some that are counted already, which then count as 0: a loop over them would take as long as
+// all the others.
 template <class T>
 double sum_of_squares(const T* x, int64_t n) {
     using Eight = vec<double, 64>;
     Eight sum{};
-    int64_t i = 0;
-    for (; i + 8 <= n; i += 8) {
+    auto add = [&](int64_t first, auto keep) {
         vec<T, 8 * int(sizeof(T))> part;
-        __builtin_memcpy(&part, x + i, sizeof(part));
-        const Eight wide = __builtin_convertvector(part, Eight);
+        __builtin_memcpy(&part, x + first, sizeof(part));
+        const Eight wide = keep(__builtin_convertvector(part, Eight));
         sum += wide * wide;
+    };
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8) add(i, [](Eight wide) { return wide; });
+    if (i < n && n >= 8) {
+        const auto is_new = iota<vec<int64_t, 64>>() >= i - (n - 8);
+        add(n - 8, [&](Eight wide) { return is_new ? wide : Eight{}; });
+    } else {
+        unroll<7>([&](auto k) {
+            if (i + k < n) sum[k.value] = double(x[k]) * double(x[k]);
+        });
     }
-    for (int k = 0; i < n; ++i, ++k) sum[k] += double(x[i]) * double(x[i]);
     return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
 }
 
-// Is any of eight values not 0 (NaN is not)?
+// Is each of n > 0 integers larger than the one before? The last vector overlaps the one before.
+template <class Index>
+bool is_rising(const Index* j, int64_t n) {
+    constexpr int64_t kLanes = kVectorBytes / int64_t(sizeof(Index));
+    using V = vec<Index, kVectorBytes>;
+    auto load = [&](int64_t p) {
+        V v;
+        __builtin_memcpy(&v, j + p, sizeof(v));
+        return v;
+    };
+    if (n <= kLanes) {
+        bool is_falling = false;
+        for (int64_t p = 1; p < n; ++p) is_falling |= j[p - 1] >= j[p];
+        return !is_falling;
+    }
+    auto is_falling = load(n - 1 - kLanes) >= load(n - kLanes);
+    for (int64_t p = 0; p + 1 + kLanes < n; p += kLanes) is_falling |= load(p) >= load(p + 1);
+    return lane_bits<kVectorBytes>(is_falling) == 0;
+}
+
+// The bits of eight values that are not 0 (NaN is not).
 template <class T>
-ONEOF_INLINE bool has_nonzero(const T* x) {
+ONEOF_INLINE uint32_t nonzero_bits(const T* x) {
     constexpr int kEight = 8 * int(sizeof(T)), kBytes = kVectorBytes < kEight ? kVectorBytes : kEight;
+    constexpr int kLanes = kBytes / int(sizeof(T));
     uint32_t bits = 0;
     unroll<kEight / kBytes>([&](auto i) {
         vec<T, kBytes> v;
-        __builtin_memcpy(&v, x + i * (kBytes / int(sizeof(T))), kBytes);
-        bits |= lane_bits<kBytes>(v != 0);
+        __builtin_memcpy(&v, x + i * kLanes, kBytes);
+        bits |= lane_bits<kBytes>(v != 0) << (i * kLanes);
     });
-    return bits != 0;
+    return bits;
+}
+
+// Is none of d values 0? The last eight overlap those before.
+template <class T>
+bool is_full(const T* x, int64_t d) {
+    if (d < 8) {
+        for (int64_t i = 0; i < d; ++i)
+            if (x[i] == 0) return false;
+        return true;
+    }
+    for (int64_t i = 0; i + 8 < d; i += 8)
+        if (nonzero_bits(x + i) != 0xff) return false;
+    return nonzero_bits(x + d - 8) == 0xff;
 }
 
 // Writes the values that are not 0 (NaN is not) and where they were; returns how many. The outputs
@@ -124,8 +176,9 @@ int64_t nonzeros(const T* x, int64_t d, T* values, int32_t* indices) {
 #if defined(__AVX512F__) && defined(__AVX512VL__)
     if constexpr (sizeof(T) == 4) {
         __m512i at = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-        for (; p + 16 <= d; p += 16, at = _mm512_add_epi32(at, _mm512_set1_epi32(16))) {
-            const __m512 v = _mm512_loadu_ps(x + p);
+        for (; p < d; p += 16, at = _mm512_add_epi32(at, _mm512_set1_epi32(16))) {
+            const __mmask16 is_inside = d - p >= 16 ? 0xffff : __mmask16((1u << (d - p)) - 1);
+            const __m512 v = _mm512_maskz_loadu_ps(is_inside, x + p);
             const __mmask16 mask = _mm512_cmp_ps_mask(v, _mm512_setzero_ps(), _CMP_NEQ_UQ);
             _mm512_storeu_ps(values + n, _mm512_maskz_compress_ps(mask, v));
             _mm512_storeu_si512(indices + n, _mm512_maskz_compress_epi32(mask, at));
@@ -133,8 +186,9 @@ int64_t nonzeros(const T* x, int64_t d, T* values, int32_t* indices) {
         }
     } else {
         __m256i at = _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0);
-        for (; p + 8 <= d; p += 8, at = _mm256_add_epi32(at, _mm256_set1_epi32(8))) {
-            const __m512d v = _mm512_loadu_pd(x + p);
+        for (; p < d; p += 8, at = _mm256_add_epi32(at, _mm256_set1_epi32(8))) {
+            const __mmask8 is_inside = d - p >= 8 ? 0xff : __mmask8((1u << (d - p)) - 1);
+            const __m512d v = _mm512_maskz_loadu_pd(is_inside, x + p);
             const __mmask8 mask = _mm512_cmp_pd_mask(v, _mm512_setzero_pd(), _CMP_NEQ_UQ);
             _mm512_storeu_pd(values + n, _mm512_maskz_compress_pd(mask, v));
             _mm256_storeu_si256(reinterpret_cast<__m256i*>(indices + n),
@@ -144,14 +198,16 @@ int64_t nonzeros(const T* x, int64_t d, T* values, int32_t* indices) {
     }
 #elif defined(__AVX2__) && defined(__BMI2__)
     if constexpr (sizeof(T) == 4) {
-        for (; p + 8 <= d; p += 8) {
-            const __m256 v = _mm256_loadu_ps(x + p);
+        const __m256i lanes = _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0);
+        for (; p < d; p += 8) {
+            const __m256i rest = _mm256_set1_epi32(int32_t(d - p < 8 ? d - p : 8));
+            const __m256 v = _mm256_maskload_ps(x + p, _mm256_cmpgt_epi32(rest, lanes));
             const uint64_t mask = uint64_t(
                 _mm256_movemask_ps(_mm256_cmp_ps(v, _mm256_setzero_ps(), _CMP_NEQ_UQ)));
             // One byte per lane; those of the lanes that stay, moved together.
             const uint64_t bytes = _pdep_u64(mask, 0x0101010101010101u) * 0xff;
-            const uint64_t lanes = _pext_u64(0x0706050403020100u, bytes);
-            const __m256i at = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(int64_t(lanes)));
+            const uint64_t kept = _pext_u64(0x0706050403020100u, bytes);
+            const __m256i at = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(int64_t(kept)));
             _mm256_storeu_ps(values + n, _mm256_permutevar8x32_ps(v, at));
             _mm256_storeu_si256(reinterpret_cast<__m256i*>(indices + n),
                                 _mm256_add_epi32(at, _mm256_set1_epi32(int32_t(p))));
@@ -165,7 +221,7 @@ int64_t nonzeros(const T* x, int64_t d, T* values, int32_t* indices) {
         n += x[i] != 0;
     };
     for (; p + 8 <= d; p += 8)
-        if (has_nonzero(x + p)) unroll<8>([&](auto i) { append(p + i); });
+        if (nonzero_bits(x + p)) unroll<8>([&](auto i) { append(p + i); });
     for (; p < d; ++p) append(p);
     return n;
 }

@@ -5,9 +5,15 @@
 
 namespace ONEOF_ISA {
 
-template <int Bytes_, int N_, int A_>
+// Vectors of so many bytes, how many of them, partial sums; and the bytes from one feature's
+// weights to the next, where they are known beforehand.
+template <int Bytes_, int N_, int A_, int Width_ = 0>
 struct Tile {
     static constexpr int kBytes = Bytes_, kVectors = N_, kSums = A_;
+    template <class T>
+    static int64_t width(int64_t otherwise) {
+        return Width_ ? Width_ / int64_t(sizeof(T)) : otherwise;
+    }
 };
 
 // Cuts one feature's weights into tiles whose partial sums fit the registers. How many partial
@@ -18,12 +24,12 @@ ONEOF_INLINE void for_tiles(int64_t width, F&& f) {
     constexpr int64_t kItem = sizeof(T);
     const int64_t bytes = width * kItem;
     if (bytes == 16) {
-        f(Tile<16, 1, 4>{}, 0);
+        f(Tile<16, 1, 4, 16>{}, 0);
     } else if (bytes == 32) {
-        f(Tile<kHalf, 32 / kHalf, 4>{}, 0);
+        f(Tile<kHalf, 32 / kHalf, 4, 32>{}, 0);
     } else if (bytes == 64) {
         constexpr int kVectors = W == 64 ? 1 : 2;
-        for (int64_t at = 0; at < 64; at += W * kVectors) f(Tile<W, kVectors, 4>{}, at / kItem);
+        for (int64_t at = 0; at < 64; at += W * kVectors) f(Tile<W, kVectors, 4, 64>{}, at / kItem);
     } else {
         int64_t at = 0;
         for (; at + 4 * W <= bytes; at += 4 * W) f(Tile<W, 4, 2>{}, at / kItem);
@@ -51,7 +57,7 @@ struct Matrix {
 
 // out = factor · xM
 template <class T, class RowType>
-void score(const Matrix<T>& m, const RowType& row, T factor, T* out) {
+ONEOF_INLINE void score(const Matrix<T>& m, const RowType& row, T factor, T* out) {
     for_tiles<T>(m.width, [&](auto tile, int64_t at) {
         constexpr int kLanes = tile.kBytes / int(sizeof(T)), N = tile.kVectors, A = tile.kSums;
         using V = vec<T, tile.kBytes>;
@@ -61,8 +67,9 @@ void score(const Matrix<T>& m, const RowType& row, T factor, T* out) {
                 sum[0][b] = *reinterpret_cast<const V*>(m.intercept() + at + b * kLanes);
             });
         const T* weights = m.feature(0) + at;
+        const int64_t width = tile.template width<T>(m.width);
         row.template each<A>([&](auto a, T x, int64_t j) __attribute__((always_inline)) {
-            const T* w = weights + j * m.width;
+            const T* w = weights + j * width;
             unroll<N>([&](auto b) { sum[a][b] += x * *reinterpret_cast<const V*>(w + b * kLanes); });
         });
         unroll<N>([&](auto b) {
@@ -75,7 +82,7 @@ void score(const Matrix<T>& m, const RowType& row, T factor, T* out) {
 
 // M += x⊗u for a u over the whole width.
 template <class T, class RowType>
-void add_outer(const Matrix<T>& m, const RowType& row, const T* u) {
+ONEOF_INLINE void add_outer(const Matrix<T>& m, const RowType& row, const T* u) {
     for_tiles<T>(m.width, [&](auto tile, int64_t at) {
         constexpr int kLanes = tile.kBytes / int(sizeof(T)), N = tile.kVectors;
         using V = vec<T, tile.kBytes>;
@@ -86,22 +93,23 @@ void add_outer(const Matrix<T>& m, const RowType& row, const T* u) {
                 *reinterpret_cast<V*>(m.intercept() + at + b * kLanes) += step[b];
             });
         T* weights = m.feature(0) + at;
+        const int64_t width = tile.template width<T>(m.width);
         row.template each<4>([&](auto, T x, int64_t j) __attribute__((always_inline)) {
-            T* w = weights + j * m.width;
+            T* w = weights + j * width;
             unroll<N>([&](auto b) { *reinterpret_cast<V*>(w + b * kLanes) += x * step[b]; });
         });
     });
 }
 
-// The same for a u that is 0 but for a few of many columns.
+// The same where only a few of many columns gain: u[i] in columns[i].
 template <class T, class RowType>
 void add_outer(const Matrix<T>& m, const RowType& row, const T* u, const int32_t* columns,
                int64_t n) {
     if (m.has_intercept)
-        for (int64_t i = 0; i < n; ++i) m.intercept()[columns[i]] += u[columns[i]];
+        for (int64_t i = 0; i < n; ++i) m.intercept()[columns[i]] += u[i];
     row.template each<4>([&](auto, T x, int64_t j) __attribute__((always_inline)) {
         T* w = m.feature(j);
-        for (int64_t i = 0; i < n; ++i) w[columns[i]] += x * u[columns[i]];
+        for (int64_t i = 0; i < n; ++i) w[columns[i]] += x * u[i];
     });
 }
 

@@ -7,7 +7,6 @@ if TYPE_CHECKING:
     from oneof import ambiguity as ambiguity
     from oneof import datasets as datasets
     from oneof import metrics as metrics
-    from oneof import readers as readers
     from oneof import theory as theory
     from oneof.candidates import CandidateSets
     from oneof.estimators import AvgPegasos, AvgPerceptron, MaxPegasos, MaxPerceptron
@@ -24,7 +23,7 @@ _HOMES = {
     "MaxPegasos": "estimators",
     "MaxPerceptron": "estimators",
 }
-_MODULES = {"ambiguity", "datasets", "metrics", "readers", "theory"}
+_MODULES = {"ambiguity", "datasets", "metrics", "theory"}
 
 
 def __getattr__(name: str) -> Any:

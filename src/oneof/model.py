@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[Any]
 
-# Far enough below the largest float for squares, sums of scores and scaled weights (W / 2⁻⁴⁰).
-_SAFE = {np.dtype(np.float32): 1e24, np.dtype(np.float64): 1e140}
+# Far enough below the largest float for squares, sums of scores and scaled weights (W / 2⁻⁶⁰ and
+# W / 2⁻¹⁰⁰).
+_SAFE = {np.dtype(np.float32): 1e18, np.dtype(np.float64): 1e120}
 
 # What the kernel keeps beside the weights: three numbers of the scale, three counters.
 _NUMBERS = ("scale", "sums_share", "squared_norm", "t", "n_updates", "n_mistakes")
@@ -204,7 +205,7 @@ class OnlineModel:
 
     def _prepared(
         self, rows: Rows, n_rounds: int, sample_weight: npt.NDArray[np.float64] | None
-    ) -> tuple[Rows, tuple[Array, ...] | None]:
+    ) -> tuple[Rows, tuple[Array | float, ...] | None]:
         """Make sure that a bad row can change nothing: return rows, and the state to return to.
 
         Kernels stop at a row that is not finite. Where the weights are small beside the rows it is
@@ -232,10 +233,12 @@ class OnlineModel:
         V = self._weights
         return float(max(V.max(), -V.min()) * self._scale[0]) if V.size else 0.0
 
-    def _copies(self) -> tuple[Array, ...]:
-        return tuple(array.copy() for array in (self._weights, self._scale, self._counters))
+    def _copies(self) -> tuple[Array | float, ...]:
+        # Before the first round all weights are 0 and need no copy.
+        weights = self._weights.copy() if self.t else 0.0
+        return weights, self._scale.copy(), self._counters.copy()
 
-    def _restore(self, state: tuple[Array, ...]) -> None:
+    def _restore(self, state: tuple[Array | float, ...]) -> None:
         mine = (self._weights, self._scale, self._counters)
         for array, kept in zip(mine, state, strict=True):
             array[...] = kept
