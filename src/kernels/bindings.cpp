@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 
 #include <cstdlib>
@@ -10,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "dicts.hpp"
 #include "kernels.hpp"
 
 namespace nb = nanobind;
@@ -124,9 +126,11 @@ struct Weights {
         const int64_t stride = int64_t(weights.shape(1)) / (1 + is_averaged);
         require(oneof::is_stride(stride, n_classes, is_double ? 8 : 4) &&
                     weights.shape(1) == size_t(stride * (1 + is_averaged)) &&
-                    weights.stride(1) == 1 && weights.stride(0) == int64_t(weights.shape(1)) &&
-                    weights.shape(0) >= size_t(has_intercept) &&
-                    reinterpret_cast<uintptr_t>(weights.data()) % oneof::kAlignment == 0,
+                    weights.shape(0) >= size_t(has_intercept),
+                "weights are aligned, contiguous and padded");
+        require(weights.size() == 0 ||
+                    (weights.stride(1) == 1 && weights.stride(0) == int64_t(weights.shape(1)) &&
+                     reinterpret_cast<uintptr_t>(weights.data()) % oneof::kAlignment == 0),
                 "weights are aligned, contiguous and padded");
         view = {weights.data(), scale.data(), counters.data(),
                 int64_t(weights.shape(0)) - has_intercept, n_classes, stride, has_intercept,
@@ -206,6 +210,94 @@ nb::tuple check(const Rows& rows) {
     return nb::make_tuple(names[int(finding.fault)], finding.row, finding.column, finding.largest);
 }
 
+// The one-row calls keep the GIL: taking it back would cost more than a round.
+template <class F>
+auto with_dict_row(const Weights& weights, nb::handle x, nb::handle columns, bool is_learning,
+                   F&& f) {
+    const oneof::Columns by(columns.ptr());
+    auto by_type = [&]<class T>() {
+        oneof::DictRow<T> row(x.ptr());
+        const bool is_known = row.read(by, is_learning);
+        return f(row.view(weights.view.n_features), is_known);
+    };
+    return weights.view.is_double ? by_type.template operator()<double>()
+                                  : by_type.template operator()<float>();
+}
+
+void refuse_overflow(int64_t result) {
+    if (checked(result) >= 0) throw nb::value_error("the row's scores overflow: scale it down");
+}
+
+// The class predicted before learning; −1, and nothing is learnt, if a name or label is not known.
+int32_t learn_one(const oneof::Learner& learner, const Weights& weights, nb::handle columns,
+                  nb::handle labels, nb::handle x, nb::handle y, nb::handle weight) {
+    require(PyDict_Check(labels.ptr()), "labels come as a dict of codes");
+    const double w = PyFloat_AsDouble(weight.ptr());
+    if (PyErr_Occurred()) throw nb::python_error();
+    require(w >= 0 && w < __builtin_inf(), "w must be a finite number of at least 0");
+    std::vector<int32_t> codes;
+    codes.reserve(16);
+    const bool is_known_label = oneof::append_codes(codes, labels.ptr(), y.ptr());
+    require(codes.empty() || codes.back() < weights.view.n_classes, "a code for each class");
+    return with_dict_row(weights, x, columns, true, [&](const oneof::Rows& rows, bool is_known) {
+        if (!is_known || !is_known_label) return -1;
+        const int64_t indptr[] = {0, int64_t(codes.size())};
+        int32_t prediction = -1;
+        const oneof::Extras extras{nullptr, 1, &w, &prediction, nullptr};
+        refuse_overflow(
+            chosen().learn(learner, weights.view, rows, {indptr, codes.data()}, extras));
+        return prediction;
+    });
+}
+
+int32_t predict_one(const Weights& weights, nb::handle columns, nb::handle x) {
+    return with_dict_row(weights, x, columns, false, [&](const oneof::Rows& rows, bool) {
+        int32_t prediction = -1;
+        refuse_overflow(
+            chosen().score(weights.view, rows, {nullptr, 1, nullptr, &prediction, nullptr}));
+        return prediction;
+    });
+}
+
+nb::list scores_one(const Weights& weights, nb::handle columns, nb::handle x) {
+    return with_dict_row(weights, x, columns, false, [&](const oneof::Rows& rows, bool) {
+        std::vector<char> room(size_t(weights.view.n_classes * (rows.is_double ? 8 : 4)));
+        refuse_overflow(
+            chosen().score(weights.view, rows, {nullptr, 1, nullptr, nullptr, room.data()}));
+        nb::list scores;
+        for (int64_t k = 0; k < weights.view.n_classes; ++k)
+            scores.append(rows.is_double ? reinterpret_cast<double*>(room.data())[k]
+                                         : double(reinterpret_cast<float*>(room.data())[k]));
+        return scores;
+    });
+}
+
+template <class T>
+nb::object as_array(std::vector<T>&& values) {
+    auto* kept = new std::vector<T>(std::move(values));
+    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
+}
+
+// The packed codes of ys[start:], up to the first whose codes are not all known.
+nb::tuple codes_many(nb::dict labels, nb::list ys, size_t start) {
+    std::vector<int64_t> indptr{0};
+    std::vector<int32_t> codes;
+    for (size_t i = start; i < ys.size(); ++i) {
+        const nb::object y = ys[i];
+        if (!oneof::append_codes(codes, labels.ptr(), y.ptr())) break;
+        indptr.push_back(int64_t(codes.size()));
+    }
+    return nb::make_tuple(as_array(std::move(indptr)), as_array(std::move(codes)));
+}
+
+// The column of a feature's name among n, and the sign of its values there.
+std::pair<int32_t, int> hashed_place(nb::handle name, int64_t n) {
+    const nb::int_ columns(n);
+    const oneof::Place place = oneof::Columns(columns.ptr()).find(name.ptr());
+    return {place.column, place.is_negative ? -1 : 1};
+}
+
 }  // namespace
 
 NB_MODULE(_kernels, m) {
@@ -248,4 +340,10 @@ NB_MODULE(_kernels, m) {
     m.def("score", &score, "weights"_a, "rows"_a, nb::kw_only(),
           "scores"_a.noconvert().none() = nb::none(),
           "predictions"_a.noconvert().none() = nb::none());
+    m.def("learn_one", &learn_one, "learner"_a, "weights"_a, "columns"_a, "labels"_a,
+          "x"_a.none(), "y"_a.none(), "weight"_a.none());
+    m.def("predict_one", &predict_one, "weights"_a, "columns"_a, "x"_a.none());
+    m.def("scores_one", &scores_one, "weights"_a, "columns"_a, "x"_a.none());
+    m.def("codes_many", &codes_many, "labels"_a, "ys"_a, "start"_a);
+    m.def("hashed_place", &hashed_place, "name"_a.none(), "n"_a);
 }

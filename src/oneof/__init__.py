@@ -10,10 +10,18 @@ if TYPE_CHECKING:
     from oneof import theory as theory
     from oneof.candidates import CandidateSets
     from oneof.estimators import AvgPegasos, AvgPerceptron, MaxPegasos, MaxPerceptron
+    from oneof.open_classifier import OpenClassifier
 
 __version__ = "0.1.0"
 
-__all__ = ["AvgPegasos", "AvgPerceptron", "CandidateSets", "MaxPegasos", "MaxPerceptron"]
+__all__ = [
+    "AvgPegasos",
+    "AvgPerceptron",
+    "CandidateSets",
+    "MaxPegasos",
+    "MaxPerceptron",
+    "OpenClassifier",
+]
 
 # Where each public name lives; imported on first use, so that the command answers at once.
 _HOMES = {
@@ -22,6 +30,7 @@ _HOMES = {
     "CandidateSets": "candidates",
     "MaxPegasos": "estimators",
     "MaxPerceptron": "estimators",
+    "OpenClassifier": "open_classifier",
 }
 _MODULES = {"ambiguity", "datasets", "metrics", "theory"}
 

@@ -13,6 +13,21 @@ from oneof.candidates import CandidateSets, candidate_sets
 Array = npt.NDArray[Any]
 
 
+def softmax(scores: npt.ArrayLike) -> Array:
+    """Return exp(s) over its sum for each row of scores.
+
+    Examples
+    --------
+    >>> from oneof.metrics import softmax
+    >>> softmax([[0.0, 0.0], [1000.0, 0.0]]).tolist()
+    [[0.5, 0.5], [1.0, 0.0]]
+    """
+    s = np.asarray(scores, dtype=np.float64)
+    e = np.exp(s - s.max(axis=-1, keepdims=True))
+    shares: Array = e / e.sum(axis=-1, keepdims=True)
+    return shares
+
+
 def candidate_accuracy(
     Y: Any,
     predictions: npt.ArrayLike,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,9 +11,10 @@ import numpy.typing as npt
 from oneof import _kernels
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from oneof.candidates import CandidateSets
+    from oneof.packing import Packed
     from oneof.rows import Rows
     from oneof.rules import Learner
 
@@ -48,7 +50,7 @@ class OnlineModel:
         dtype: npt.DTypeLike,
         has_intercept: bool,
     ) -> None:
-        self.learner = learner
+        self._learner, self._kernel_learner = learner, _kernel_learner(learner)
         self.has_intercept = has_intercept
         dtype = np.dtype(dtype)
         width = _kernels.padded(n_classes, dtype.itemsize) * (1 + learner.average)
@@ -69,6 +71,16 @@ class OnlineModel:
             self.learner.average,
         )
         self._room, self._weights, self.n_classes = room, weights, n_classes
+
+    @property
+    def learner(self) -> Learner:
+        """Loss, rule and parameters."""
+        return self._learner
+
+    @learner.setter
+    def learner(self, learner: Learner) -> None:
+        if learner != self._learner:
+            self._learner, self._kernel_learner = learner, _kernel_learner(learner)
 
     @property
     def n_features(self) -> int:
@@ -115,6 +127,23 @@ class OnlineModel:
             room = self._larger_room(n_rows, n_classes)
         self._attach(room, n_features, n_classes)
 
+    @contextmanager
+    def unchanged_on_error(self, *, is_whole: bool) -> Iterator[None]:
+        """Have the size there was, should what follows raise; if it is not one call, weights too.
+
+        One call to learn takes care of the weights itself.
+        """
+        room, n_features, n_classes = self._room, self.n_features, self.n_classes
+        kept = None if is_whole else self._copies()
+        try:
+            yield
+        except BaseException:
+            self._attach(room, n_features, n_classes)
+            if kept is not None:
+                self._restore(kept)
+                room[len(self._weights) :] = 0
+            raise
+
     def _larger_room(self, n_rows: int, n_classes: int) -> Array:
         """Copy the weights to where at least so many rows and classes have room."""
         if n_rows > len(self._room):
@@ -149,7 +178,7 @@ class OnlineModel:
     def learn(
         self,
         rows: Rows,
-        candidates: CandidateSets,
+        candidates: CandidateSets | Packed,
         order: npt.NDArray[np.int64] | None = None,
         sample_weight: npt.NDArray[np.float64] | None = None,
         *,
@@ -163,7 +192,7 @@ class OnlineModel:
         rows, undo = self._prepared(rows, n_rounds, sample_weight)
         predictions = np.empty(n_rounds, dtype=np.int32) if is_progressive else None
         failed = _kernels.learn(
-            _kernel_learner(self.learner),
+            self._kernel_learner,
             self._kernel,
             rows.kernel,
             candidates.indptr,
@@ -193,6 +222,26 @@ class OnlineModel:
         predictions = np.empty(len(rows), dtype=np.int32)
         self._score(rows, predictions=predictions)
         return predictions
+
+    def learn_one(
+        self, columns: dict[Any, int] | int, codes: dict[Any, int], x: Any, y: Any, weight: Any
+    ) -> bool:
+        """Learn a dict of features and a label or labels; if one is unknown, do nothing: False.
+
+        `columns` and `codes` number features and labels; features may also be hashed to so many
+        columns.
+        """
+        self._reach = np.inf
+        learner = self._kernel_learner
+        return _kernels.learn_one(learner, self._kernel, columns, codes, x, y, weight) >= 0
+
+    def predict_one(self, columns: dict[Any, int] | int, x: Any) -> int:
+        """Return the class with the largest score; features without a column are left out."""
+        return _kernels.predict_one(self._kernel, columns, x)
+
+    def scores_one(self, columns: dict[Any, int] | int, x: Any) -> list[float]:
+        """Return the score of each class."""
+        return _kernels.scores_one(self._kernel, columns, x)
 
     def _score(self, rows: Rows, **results: Array) -> None:
         failed = _kernels.score(self._kernel, rows.kernel, **results)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from oneof import _kernels
 from oneof.labels import Array, Ints, is_container, is_unknown, show
 
 if TYPE_CHECKING:
@@ -138,3 +139,20 @@ def rows(key: Any, n: int) -> Ints:
             raise IndexError("rows are selected by an integer, a slice, a mask or an index array")
     selected: Ints = np.arange(n)[key]
     return selected
+
+
+class Packed(NamedTuple):
+    """The packed codes of some rows: ``codes[indptr[i]:indptr[i + 1]]``, rising, are row i's."""
+
+    indptr: Ints
+    codes: npt.NDArray[np.int32]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.indptr.size - 1
+
+
+def known_run(codes: dict[Any, int], ys: list[Any], start: int) -> Packed:
+    """Pack labels and sets, lists and tuples of labels from `start` to the first unknown label."""
+    return Packed(*_kernels.codes_many(codes, ys, start))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -63,3 +64,26 @@ class Rows:
             f"Input X contains {what} at row {row}, column {column}: "
             "drop the row, or impute the value"
         )
+
+
+def plain_name(name: Any) -> Any:
+    """Return the name of a feature as plain strings, integers and tuples of them, or raise."""
+    if isinstance(name, tuple):
+        return tuple(plain_name(part) for part in name)
+    if not isinstance(name, str | Integral):
+        raise ValueError(f"{name!r} names no feature: strings, integers and tuples of these do")
+    return str(name) if isinstance(name, str) else int(name)
+
+
+def hashed_column(name: Any, n: int) -> tuple[int, int]:
+    """Return the column of a feature's name among n, and the sign of its values there.
+
+    MurmurHash3 of the name as UTF-8, as in scikit-learn's `FeatureHasher`; integers count as their
+    decimal digits, tuples are hashed part by part. It never changes: models on disk rest on it.
+
+    Examples
+    --------
+    >>> hashed_column("price", 16), hashed_column(7, 16) == hashed_column("7", 16)
+    ((2, -1), True)
+    """
+    return _kernels.hashed_place(name, n)

@@ -13,10 +13,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Number:
-    """A finite number above `above`, or not below `least`."""
+    """A finite number above `above`, or from `least` to `most`."""
 
     above: float = -math.inf
     least: float = -math.inf
+    most: float = math.inf
     is_integer: bool = False
 
     def checked(self, name: str, value: Any) -> float:
@@ -24,10 +25,11 @@ class Number:
         kind = Integral if self.is_integer else Real
         if isinstance(value, kind) and not isinstance(value, bool):
             number = float(value)
-            if self.above < number < math.inf and number >= self.least:
+            if self.above < number < math.inf and self.least <= number <= self.most:
                 return number
         noun = "an integer" if self.is_integer else "a finite number"
         bound = f"above {self.above:g}" if self.above > -math.inf else f"of at least {self.least:g}"
+        bound += f" and at most {self.most:.0f}" if self.most < math.inf else ""
         raise ValueError(f"{name} must be {noun} {bound}, not {value!r}")
 
 
