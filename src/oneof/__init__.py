@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from oneof import ambiguity as ambiguity
     from oneof import datasets as datasets
+    from oneof import experiments as experiments
     from oneof import metrics as metrics
     from oneof import theory as theory
     from oneof.candidates import CandidateSets
@@ -32,7 +33,7 @@ _HOMES = {
     "MaxPerceptron": "estimators",
     "OpenClassifier": "open_classifier",
 }
-_MODULES = {"ambiguity", "datasets", "metrics", "theory"}
+_MODULES = {"ambiguity", "datasets", "experiments", "metrics", "theory"}
 
 
 def __getattr__(name: str) -> Any:

@@ -25,8 +25,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from oneof.cli.app import run  # typer and rich take a while
 
         return run(given)
-    except KeyboardInterrupt:
-        return say("interrupted", 130)
+    except KeyboardInterrupt as stop:
+        return say(str(stop) or "interrupted", 130)
     except BrokenPipeError:
         # The reader of our output has gone; keep Python from complaining when it closes it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

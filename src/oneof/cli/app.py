@@ -8,6 +8,8 @@ import typer
 from typer.exceptions import TyperException
 
 from oneof.cli import say
+from oneof.cli.datasets import datasets
+from oneof.cli.reproduce import reproduce
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,6 +18,7 @@ app = typer.Typer(
     name="oneof",
     help="Learn classifiers online from ambiguous labels: the true label is one of these.",
     no_args_is_help=True,
+    rich_markup_mode="markdown",
     add_completion=False,
     pretty_exceptions_enable=False,
 )
@@ -24,6 +27,10 @@ app = typer.Typer(
 @app.callback()
 def _common() -> None:
     """Keep a single command a command of its own."""
+
+
+app.command()(reproduce)
+app.command()(datasets)
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -1,0 +1,61 @@
+"""What `oneof reproduce` prints when it is done; no logic."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from oneof.experiments.claims import ClaimRow
+    from oneof.experiments.reproduce import Outcome
+
+_STYLES = {"reproduced": "green", "not reproduced": "red", "undecided": "yellow"}
+_MARKS = {"reproduced": "✓", "not reproduced": "✗", "undecided": "?"}
+
+
+def show(outcome: Outcome, out: Path, seconds: float) -> None:
+    """Print what was left out, the claims, and where the report is."""
+    console = Console()
+    for reason in outcome.skipped.values():
+        console.print(f"Left out: {reason}", style="yellow", highlight=False)
+    if outcome.claims:
+        console.print("What the paper claims, and what these runs say", style="bold")
+        console.print(
+            "d is the difference of two learners' error rates, A − B, with its 95 % interval over "
+            "runs, here in points.\n"
+        )
+        console.print(_claims_table(outcome.claims), highlight=False)
+    ran = ", ".join(e.name for e in outcome.examples)
+    console.print(f"{ran}: {outcome.results.spec.runs} runs in {seconds:.0f} s", highlight=False)
+    console.print(f"Everything is in {out}", style="bold", highlight=False)
+
+
+def _claims_table(rows: list[ClaimRow]) -> Table:
+    """Tabulate the claims: the verdict, and what it rests on."""
+    table = Table.grid(padding=(0, 2))
+    for (_, dataset, size, text), group in groupby(rows, key=itemgetter(0, 1, 2, 3)):
+        comparisons = list(group)
+        first = comparisons[0]
+        title = f"{dataset}, sets of {size}: {text} ({first.condition})"
+        table.add_row(
+            Text(first.claim_verdict, style=_STYLES[first.claim_verdict]), Text(title, style="bold")
+        )
+        for row in comparisons:
+            pair = f"{row.learner_a} − {row.learner_b}"
+            table.add_row("", f"{_MARKS[row.verdict]} {pair:<33} {_estimate(row)}")
+        table.add_row()
+    return table
+
+
+def _estimate(row: ClaimRow) -> str:
+    points = f"{100 * row.difference:+6.1f}"
+    if row.low is None or row.high is None:
+        return points
+    return f"{points} [{100 * row.low:+.1f}, {100 * row.high:+.1f}]"
