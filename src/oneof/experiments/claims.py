@@ -119,6 +119,7 @@ def claim_rows(
 
     Examples
     --------
+    >>> from oneof.experiments.tables import RunRow
     >>> runs = [RunRow("usps", 2, name, i, error + i / 1000, 0.0)
     ...         for name, error in [("max-perceptron", 0.1), ("avg-perceptron", 0.3)]
     ...         for i in range(5)]
