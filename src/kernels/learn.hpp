@@ -190,8 +190,8 @@ int64_t learn(const oneof::Learner& learner, const oneof::Weights& weights,
         const int64_t i = extras.order ? extras.order[round_no] : round_no;
         const auto row = view[i];
         if (!view.is_canonical(row)) break;
-        if (extras.order && round_no + 1 < extras.n_rounds)
-            view.prefetch(extras.order[round_no + 1]);
+        if ((extras.order || RowsOf::kAreLong) && round_no + 1 < extras.n_rounds)
+            view.prefetch(extras.order ? extras.order[round_no + 1] : round_no + 1);
         const int64_t first = candidates.indptr[i];
         const CandidateRow set =
             exclusions.row(candidates.codes + first, candidates.indptr[i + 1] - first);

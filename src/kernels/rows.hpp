@@ -34,7 +34,8 @@ private:
     }
 };
 
-// Asks for the next row while this one is learnt: it may lie anywhere, see Extras::order.
+// Asks for the next row while this one is learnt: it may lie anywhere, see Extras::order. Rows in
+// their order the processor foresees by itself, but for the long dense ones.
 ONEOF_INLINE void prefetch_bytes(const void* p, int64_t n) {
     for (int64_t i = 0; i < n; i += 64) __builtin_prefetch(static_cast<const char*>(p) + i);
 }
@@ -45,6 +46,7 @@ template <class T>
 class DenseRows {
 public:
     using RowType = Row<T, int32_t, true>;
+    static constexpr bool kAreLong = true;
     DenseRows(const oneof::Rows& rows, char* scratch)
         : base_(static_cast<const T*>(rows.values)), rows_(rows),
           values_(reinterpret_cast<T*>(scratch)), gathered_(values_ + rows.n_features + kSpare),
@@ -82,6 +84,7 @@ template <class T, class Index>
 class SparseRows {
 public:
     using RowType = Row<T, Index>;
+    static constexpr bool kAreLong = false;
     SparseRows(const oneof::Rows& rows, char*)
         : x_(static_cast<const T*>(rows.values)), j_(static_cast<const Index*>(rows.indices)),
           start_(static_cast<const Index*>(rows.indptr)), n_values_(rows.n_values),

@@ -99,25 +99,34 @@ ONEOF_INLINE V iota() {
 // all the others.
 template <class T>
 double sum_of_squares(const T* x, int64_t n) {
-    using Eight = vec<double, 64>;
-    Eight sum{};
-    auto add = [&](int64_t first, auto keep) {
-        vec<T, 8 * int(sizeof(T))> part;
-        __builtin_memcpy(&part, x + first, sizeof(part));
-        const Eight wide = keep(__builtin_convertvector(part, Eight));
-        sum += wide * wide;
+    constexpr int kLanes = kVectorBytes / 8, kParts = 8 / kLanes;
+    using V = vec<double, kVectorBytes>;
+    V sum[kParts] = {};
+    auto add = [&](const T* from, auto keep) {
+        unroll<kParts>([&](auto part) {
+            vec<T, kLanes * int(sizeof(T))> values;
+            __builtin_memcpy(&values, from + part * kLanes, sizeof(values));
+            const V wide = keep(__builtin_convertvector(values, V), part * kLanes);
+            sum[part] += wide * wide;
+        });
     };
     int64_t i = 0;
-    for (; i + 8 <= n; i += 8) add(i, [](Eight wide) { return wide; });
+    for (; i + 8 <= n; i += 8) add(x + i, [](V wide, int) { return wide; });
     if (i < n && n >= 8) {
-        const auto is_new = iota<vec<int64_t, 64>>() >= i - (n - 8);
-        add(n - 8, [&](Eight wide) { return is_new ? wide : Eight{}; });
+        const int64_t n_counted = i - (n - 8);
+        const auto lanes = iota<vec<int64_t, kVectorBytes>>();
+        add(x + n - 8, [&](V wide, int first) { return lanes + first >= n_counted ? wide : V{}; });
     } else {
         unroll<7>([&](auto k) {
-            if (i + k < n) sum[k.value] = double(x[k]) * double(x[k]);
+            if (i + k < n) sum[k / kLanes][k % kLanes] = double(x[k]) * double(x[k]);
         });
     }
-    return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
+    auto pair = [&](auto k) {   // of the sums k and k + 1
+        return sum[k / kLanes][k % kLanes] + sum[(k + 1) / kLanes][(k + 1) % kLanes];
+    };
+    using std::integral_constant;
+    return (pair(integral_constant<int, 0>{}) + pair(integral_constant<int, 2>{})) +
+           (pair(integral_constant<int, 4>{}) + pair(integral_constant<int, 6>{}));
 }
 
 // Is each of n > 0 integers larger than the one before? The last vector overlaps the one before.
