@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from oneof.candidates import CandidateSets
     from oneof.estimators import AvgPegasos, AvgPerceptron, MaxPegasos, MaxPerceptron
     from oneof.open_classifier import OpenClassifier
+    from oneof.persistence import load, save
 
 __version__ = "0.1.0"
 
@@ -22,6 +23,8 @@ __all__ = [
     "MaxPegasos",
     "MaxPerceptron",
     "OpenClassifier",
+    "load",
+    "save",
 ]
 
 # Where each public name lives; imported on first use, so that the command answers at once.
@@ -32,6 +35,8 @@ _HOMES = {
     "MaxPegasos": "estimators",
     "MaxPerceptron": "estimators",
     "OpenClassifier": "open_classifier",
+    "load": "persistence",
+    "save": "persistence",
 }
 _MODULES = {"ambiguity", "datasets", "experiments", "metrics", "theory"}
 

@@ -209,13 +209,13 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         is_whole: bool = False,
     ) -> tuple[Rows, CandidateSets, npt.NDArray[np.float64] | None]:
         """Check a batch and make the model ready for it."""
-        learner = Learner.make(self._loss, self._rule, vars(self))
+        learner = self.learner()
         rows = self._rows(X, is_new)
         if is_new:
             candidates = candidate_sets(y, classes)
             self.classes_ = candidates.classes
         else:
-            self._refuse_change(learner, classes)
+            self.refuse_change(learner, classes)
             candidates = candidate_sets(y, self.classes_)
         if len(candidates) != len(rows):
             raise ValueError(
@@ -238,7 +238,12 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.model_.learner = learner
         return rows, candidates, weight
 
-    def _refuse_change(self, learner: Learner, classes: npt.ArrayLike | None) -> None:
+    def learner(self) -> Learner:
+        """Check the parameters; return what they come to."""
+        return Learner.make(self._loss, self._rule, vars(self))
+
+    def refuse_change(self, learner: Learner, classes: npt.ArrayLike | None) -> None:
+        """Raise if what a model keeps for life was changed: two parameters and the classes."""
         model: OnlineModel = self.model_
         for name, then, now in (
             ("average", model.learner.average, learner.average),
