@@ -117,7 +117,14 @@ class CandidateSets:
         >>> list(CandidateSets.from_sets([[3, 1, 3], 2, {1}]))
         [{1, 3}, {2}, {1}]
         """
-        parts = [packing.members(part, row) for row, part in enumerate(packing.listed(sets))]
+        listed = packing.listed(sets)
+        if classes is not None:
+            vocabulary = given_classes(classes)
+            table = {label: code for code, label in enumerate(vocabulary.tolist())}
+            run = packing.known_run(table, listed, 0)
+            if run.n_rows == len(listed):
+                return cls._packed(vocabulary, run.indptr, run.codes)
+        parts = [packing.members(part, row) for row, part in enumerate(listed)]
         sizes = np.fromiter(map(len, parts), np.int64, len(parts))
         packing.refuse_empty(sizes)
         rows = np.repeat(np.arange(len(parts)), sizes)

@@ -93,6 +93,11 @@ class OnlineModel:
         return self._weights.dtype
 
     @property
+    def nbytes(self) -> int:
+        """Memory of the weights, with the room for more."""
+        return int(self._room.nbytes)
+
+    @property
     def t(self) -> int:
         """Rounds learnt in the model's life."""
         return int(self._counters[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
@@ -177,6 +178,19 @@ class OpenClassifier:
         if self.model_ is None:
             return np.empty((len(rows), 0))
         return softmax(self.model_.scores(rows))
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the weights, the names and the classes."""
+        held = [
+            self._columns,
+            self._codes,
+            self.classes_,
+            *self._codes,
+            *(self.feature_names_ or ()),
+        ]
+        weights = 0 if self.model_ is None else self.model_.nbytes
+        return weights + sum(map(sys.getsizeof, held))
 
     @property
     def _n_names(self) -> int:
