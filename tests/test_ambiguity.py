@@ -44,10 +44,11 @@ streams = st.integers(4, 12).flatmap(
 each_draw = pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
 
 
-@pytest.fixture(params=[None, 7], ids=["one block", "blocks of 7 cells"])
+@pytest.fixture(params=[None, 7], ids=["one block, sets listed", "blocks of 7 cells, sets drawn"])
 def block(request, monkeypatch):
     if request.param:
         monkeypatch.setattr(ambiguity, "_CELLS", request.param)
+        monkeypatch.setattr(ambiguity, "_CHOICES", 0)
 
 
 @each_draw
@@ -100,6 +101,14 @@ def test_uniform_has_the_exact_size(stream, data):
     size = data.draw(st.integers(1, K))
     Y = ambiguity.uniform(y, size, classes=range(K), random_state=0)
     assert (Y.sizes() == size).all()
+
+
+@pytest.mark.parametrize("size", [1, 2, 20, 39, 40])
+def test_uniform_has_the_exact_size_and_the_truth_in_a_large_vocabulary(size):
+    y = np.arange(400) % 40
+    Y = ambiguity.uniform(y, size, classes=range(40), random_state=0)
+    assert (Y.sizes() == size).all()
+    assert Y.contains(y).all()
 
 
 @given(stream=streams, p=st.floats(0, 1), epsilon=st.none() | st.floats(0, 1), r=st.integers(1, 2))

@@ -138,8 +138,6 @@ def test_alpha_has_the_fewest_mistakes_and_the_smallest_of_equals_is_taken(resul
         assert find(results, t.dataset, t.cell.size, t.cell.learner).alpha == t.best
     cell = Cell(2, "avg-pegasos")
     assert Tuning("ecoli", cell, (10.0, 0.1, 1.0), (0.3, 0.2, 0.2)).best == 0.1
-    assert Tuning("ecoli", cell, (10.0, 0.1, 1.0), (0.3, 0.2, 0.2)).is_at_edge
-    assert not Tuning("ecoli", cell, (10.0, 0.1, 1.0), (0.3, 0.2, 0.1)).is_at_edge
 
 
 def test_mistakes_of_tuning_need_no_truth(spec, examples):

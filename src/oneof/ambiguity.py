@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from itertools import combinations
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +19,7 @@ Table = npt.NDArray[np.bool_]
 Codes = npt.NDArray[np.int64]
 Rng = np.random.Generator
 
+_CHOICES = 1000  # so few sets are listed once, and a row only draws a number
 _CELLS = 1 << 22  # cells of a table drawn at a time: memory stays small however many the rows
 
 
@@ -59,6 +62,11 @@ def uniform(
     n_others = _whole("size", size, 1, K) - 1
 
     rng = _generator(random_state)
+    if math.comb(K - 1, n_others) <= _CHOICES:
+        members = _every_set(K, n_others)
+        choice = rng.integers(0, members.shape[1], codes.size)
+        indptr = np.arange(codes.size + 1) * size
+        return CandidateSets(vocabulary, indptr, members[codes, choice].ravel())
 
     def draw(truth: Codes, _: slice) -> Table:
         return _turned(_subsets(rng, np.full(truth.size, n_others), K - 1), truth)
@@ -213,6 +221,14 @@ def _packed(
 def _blocks(n: int, n_classes: int) -> Iterator[slice]:
     length = max(1, _CELLS // n_classes)
     return (slice(start, start + length) for start in range(0, n, length))
+
+
+def _every_set(n_classes: int, n_others: int) -> npt.NDArray[np.int32]:
+    """List the sets of each true label: its classes in rising order, at [truth, choice]."""
+    steps = np.array(list(combinations(range(1, n_classes), n_others)), dtype=np.int32)
+    steps = np.column_stack([np.zeros(len(steps), dtype=np.int32), steps])
+    truth = np.arange(n_classes, dtype=np.int32)[:, None, None]
+    return np.sort((truth + steps) % np.int32(n_classes), axis=2)
 
 
 def _subsets(rng: Rng, sizes: Codes, n_items: int) -> Table:

@@ -12,6 +12,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+INTERRUPTED = 130  # the exit code that shells expect after Ctrl-C
+
+
+class Interrupted(Exception):  # noqa: N818 - it is caught, and shown as its sentence
+    """Ctrl-C, with a sentence that says what was left behind."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return its exit code.
 
@@ -25,8 +32,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from oneof.cli.app import run  # typer and rich take a while
 
         return run(given)
-    except KeyboardInterrupt as stop:
-        return say(str(stop) or "interrupted", 130)
+    except Interrupted as stop:
+        return say(str(stop), INTERRUPTED)
+    except KeyboardInterrupt:
+        return say("interrupted", INTERRUPTED)
     except BrokenPipeError:
         # The reader of our output has gone; keep Python from complaining when it closes it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 from typer.exceptions import TyperException
 
-from oneof.cli import say
+from oneof.cli import INTERRUPTED, say
 from oneof.cli.datasets import datasets
 from oneof.cli.reproduce import reproduce
 
@@ -39,4 +39,6 @@ def run(arguments: Sequence[str]) -> int:
         code = app(list(arguments), prog_name="oneof", standalone_mode=False)
     except TyperException as error:
         return say(error.format_message(), 2) if str(error) else 2  # a bare `oneof` shows its help
+    if code == INTERRUPTED:
+        raise KeyboardInterrupt  # which typer has swallowed
     return code if isinstance(code, int) else 0

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import groupby
-from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+from oneof.experiments import plots
+from oneof.experiments.claims import by_claim
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,28 +23,29 @@ _MARKS = {"reproduced": "✓", "not reproduced": "✗", "undecided": "?"}
 
 def show(outcome: Outcome, out: Path, seconds: float) -> None:
     """Print what was left out, the claims, and where the report is."""
-    console = Console()
+    console = Console(markup=False, highlight=False)
     for reason in outcome.skipped.values():
-        console.print(f"Left out: {reason}", style="yellow", highlight=False)
+        console.print(f"Left out: {reason}", style="yellow")
     if outcome.claims:
         console.print("What the paper claims, and what these runs say", style="bold")
         console.print(
             "d is the difference of two learners' error rates, A − B, with its 95 % interval over "
             "runs, here in points.\n"
         )
-        console.print(_claims_table(outcome.claims), highlight=False)
+        console.print(_claims_table(outcome.claims))
     ran = ", ".join(e.name for e in outcome.examples)
-    console.print(f"{ran}: {outcome.results.spec.runs} runs in {seconds:.0f} s", highlight=False)
-    console.print(f"Everything is in {out}", style="bold", highlight=False)
+    console.print(f"{ran}: {outcome.results.spec.runs} runs in {seconds:.0f} s")
+    if not plots.is_available():
+        console.print(plots.MISSING, style="yellow")
+    console.print(f"The report is in {out / 'report.html'}", style="bold", soft_wrap=True)
 
 
 def _claims_table(rows: list[ClaimRow]) -> Table:
     """Tabulate the claims: the verdict, and what it rests on."""
     table = Table.grid(padding=(0, 2))
-    for (_, dataset, size, text), group in groupby(rows, key=itemgetter(0, 1, 2, 3)):
-        comparisons = list(group)
+    for comparisons in by_claim(rows):
         first = comparisons[0]
-        title = f"{dataset}, sets of {size}: {text} ({first.condition})"
+        title = f"{first.dataset}, sets of {first.size}: {first.text} ({first.condition})"
         table.add_row(
             Text(first.claim_verdict, style=_STYLES[first.claim_verdict]), Text(title, style="bold")
         )

@@ -28,12 +28,14 @@ class Progress(Watcher):
     def __init__(self) -> None:
         self.stage = "data"
         self._task: TaskID | None = None
+        console = Console(stderr=True)
         self._bar = RichProgress(
             TextColumn("{task.description}"),
             BarColumn(),
             TaskProgressColumn(),
             TimeRemainingColumn(elapsed_when_finished=True),
-            console=Console(stderr=True),
+            console=console,
+            disable=not console.is_terminal,
             transient=True,
         )
 

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from oneof.cli import Interrupted
+
 
 def reproduce(
     dataset: Annotated[
@@ -71,7 +73,7 @@ def reproduce(
         try:
             outcome = reproduced(spec, out, required=dataset or (), n_jobs=jobs, watcher=progress)
         except KeyboardInterrupt:
-            raise KeyboardInterrupt(_interrupted(progress.stage, out)) from None
+            raise Interrupted(_interrupted(progress.stage, out)) from None
     show(outcome, out, time.perf_counter() - start)
 
 

@@ -19,6 +19,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -180,6 +182,12 @@ def judged(word: Word, low: float, high: float) -> str:
     if high <= word.low or low >= word.high:
         return NOT_REPRODUCED
     return UNDECIDED
+
+
+def by_claim(rows: Iterable[ClaimRow]) -> list[list[ClaimRow]]:
+    """Group the comparisons of each claim."""
+    key = attrgetter("claim", "dataset", "size", "text")
+    return [list(comparisons) for _, comparisons in groupby(rows, key=key)]
 
 
 def overall(verdicts: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from oneof.experiments import folder
+from oneof.experiments import folder, plots, report
 from oneof.experiments.claims import ClaimRow, claim_rows
 from oneof.experiments.examples import Examples, load_examples
 from oneof.experiments.manifest import manifest
@@ -115,11 +115,15 @@ def reproduce(
     -------
     Outcome
     """
+    if n_jobs == 0:
+        raise ValueError("jobs must be a number of workers, or -1 for every core, not 0")
     watcher, clock = watcher or Watcher(), Clock()
     path = folder.ready(out)
     outcome = computed(spec, required, n_jobs, watcher, clock)
     watcher.begin("report")
-    files = contents(outcome, clock)
+    with clock.stage("figures"):
+        figures = drawn(outcome)
+    files = contents(outcome, figures, clock)
     watcher.begin("files")
     folder.write(path, files)
     return outcome
@@ -143,12 +147,32 @@ def computed(
     return Outcome(examples, skipped, results, claims, theorems)
 
 
-def contents(outcome: Outcome, clock: Clock) -> dict[str, bytes]:
+def drawn(outcome: Outcome) -> dict[str, bytes]:
+    """Return the figures by file name; none, where matplotlib is not installed."""
+    if not plots.is_available():
+        return {}
+    curves = curve_rows(outcome.results)
+    figures = {
+        e.name: plots.curves([row for row in curves if row.dataset == e.name])
+        for e in outcome.examples
+    }
+    for number in (1, 2, 3):
+        figures[f"theorem-{number}"] = plots.theorem(outcome.theorems, number)
+    formats = {"svg": plots.svg, "png": plots.png}
+    return {
+        f"figures/{name}.{suffix}": save(figure)
+        for name, figure in figures.items()
+        for suffix, save in formats.items()
+    }
+
+
+def contents(outcome: Outcome, figures: dict[str, bytes], clock: Clock) -> dict[str, bytes]:
     """Return every file of the report folder by name."""
-    files = {name: text.encode() for name, text in outcome.tables().items()}
+    files = {name: text.encode() for name, text in outcome.tables().items()} | figures
     finished = datetime.now(UTC).isoformat(timespec="seconds")
     record = manifest(
         outcome.results, outcome.examples, outcome.skipped, files, finished, clock.seconds
     )
+    files["report.html"] = report.page(outcome, record).encode()
     files[folder.MANIFEST] = (json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode()
     return files

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -74,11 +75,6 @@ class Tuning:
     def best(self) -> float:
         """The λ with the fewest mistakes, the smallest of equals."""
         return min(zip(self.mistake_rates, self.alphas, strict=True))[1]
-
-    @property
-    def is_at_edge(self) -> bool:
-        """Tell whether the best λ is the smallest or the largest that was tried."""
-        return self.best in (min(self.alphas), max(self.alphas))
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,9 +198,16 @@ def _in_parallel(
     order = sorted(range(len(jobs)), key=lambda i: -jobs[i].cost)
     parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator_unordered")
     outcomes: dict[int, tuple[Ints, Ints]] = {}
-    for i, outcome in parallel(delayed(_numbered)(i, jobs[i]) for i in order):
-        outcomes[i] = outcome
-        on_rounds(jobs[i].n_rounds)
+    arriving = parallel(delayed(_numbered)(i, jobs[i]) for i in order)
+    try:
+        for i, outcome in arriving:
+            outcomes[i] = outcome
+            on_rounds(jobs[i].n_rounds)
+    except BaseException:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # joblib regrets every job that is given up
+            arriving.close()
+        raise
     by_dataset: dict[str, tuple[Examples, list[tuple[Ints, Ints]]]] = {}
     for i, job in enumerate(jobs):
         by_dataset.setdefault(job.examples.name, (job.examples, []))[1].append(outcomes[i])
