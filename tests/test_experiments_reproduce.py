@@ -246,7 +246,7 @@ def test_a_manifest_cannot_name_files_outside(tmp_path):
         (["--seed", "-1"], "seed must be an integer of at least 0"),
         (["--protocol", "mine"], "there is no protocol 'mine'"),
         (["--protocol", "mine.toml"], "mine.toml: No such file"),
-        (["--runs", "many"], "'many' is not a valid int"),
+        (["--runs", "many"], "Invalid value for '--runs'"),
         (["--jobs", "0"], "jobs must be a number of workers, or -1"),
     ],
 )
