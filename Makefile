@@ -53,7 +53,8 @@ build/sanitized/installed: $(SOURCES) $(VENV)/installed
 sanitize: build/sanitized/installed
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=build/sanitized HYPOTHESIS_PROFILE=quick \
-	    $(PY) -m pytest tests/test_kernels.py tests/test_model.py tests/test_laws.py
+	    $(PY) -m pytest tests/test_kernels.py tests/test_model.py tests/test_laws.py \
+	    tests/test_readers_svmlight.py
 
 clean:
 	rm -rf $(VENV) build

@@ -9,12 +9,14 @@ PACKAGE = Path(__file__).parent.parent / "src" / "oneof"
 
 # Each module may import from those to its left, and from none to its right.
 ORDER = [
-    "_kernels", "labels", "packing", "candidates", "rules", "rows", "metrics", "model",
+    "_kernels", "labels", "packing", "candidates",
+    "readers",
+    "rules", "rows", "metrics", "model",
     "estimators", "catalogue", "frames", "open_classifier", "persistence", "ambiguity", "datasets",
     "theory", "experiments", "river", "cli", "__main__",
 ]  # fmt: skip
 # Names that only part of the package may know.
-SOLE = {"_kernels": {"packing", "rows", "model"}}
+SOLE = {"_kernels": {"packing", "readers", "rows", "model"}}
 
 
 def modules_of(path):

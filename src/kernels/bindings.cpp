@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "bindings_parse.hpp"
 #include "dicts.hpp"
 #include "kernels.hpp"
 
@@ -346,4 +347,5 @@ NB_MODULE(_kernels, m) {
     m.def("scores_one", &scores_one, "weights"_a, "columns"_a, "x"_a.none());
     m.def("codes_many", &codes_many, "labels"_a, "ys"_a, "start"_a);
     m.def("hashed_place", &hashed_place, "name"_a.none(), "n"_a);
+    bind_parsers(m);
 }

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from oneof import datasets as datasets
     from oneof import experiments as experiments
     from oneof import metrics as metrics
+    from oneof import readers as readers
     from oneof import theory as theory
     from oneof.candidates import CandidateSets
     from oneof.estimators import AvgPegasos, AvgPerceptron, MaxPegasos, MaxPerceptron
@@ -38,7 +39,7 @@ _HOMES = {
     "load": "persistence",
     "save": "persistence",
 }
-_MODULES = {"ambiguity", "datasets", "experiments", "metrics", "theory"}
+_MODULES = {"ambiguity", "datasets", "experiments", "metrics", "readers", "theory"}
 
 
 def __getattr__(name: str) -> Any:

@@ -87,3 +87,36 @@ def codes_many(
     labels: dict[Any, int], ys: list[Any], start: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]: ...
 def hashed_place(name: Any, n: int) -> tuple[int, int]: ...
+
+class _SvmlightParser:
+    fault: tuple[str, int, bytes]
+    names: list[str]
+    n_rows: int
+    n_values: int
+    n_lines: int
+    width: int
+    least: int
+    def __init__(
+        self,
+        classes: list[str],
+        *,
+        is_integer: bool,
+        is_labelled: bool,
+        is_collecting: bool,
+        most_classes: int,
+        index_base: int,
+        n_features: int,
+        ignores_new: bool,
+        max_line: int,
+    ) -> None: ...
+    def parse(
+        self, text: bytearray, start: int, stop: int, max_rows: int, max_values: int
+    ) -> int: ...
+    def take(self) -> tuple[Any, Any, Any, Any, Any, Any]: ...
+
+class SvmlightParser32(_SvmlightParser): ...
+class SvmlightParser64(_SvmlightParser): ...
+
+def number(text: str) -> float | None: ...
+def whole_number(word: str) -> str | None: ...
+def is_utf8(text: bytes) -> bool: ...

@@ -1,0 +1,104 @@
+// The parsers as Python sees them: bytes in, arrays out, the GIL released. No parsing.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings_parse.hpp"
+#include "parse.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace {
+
+using Text = nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+constexpr const char* kFaults[] = {
+    "", "no_label", "empty_label", "bad_label", "not_utf8", "colon_in_label", "unknown_label",
+    "many_labels", "two_truths", "bad_truth", "qid", "bad_feature", "bad_index", "zero_index",
+    "large_index", "unknown_feature", "unordered", "repeated", "bad_number", "not_finite",
+    "large_number", "null_byte", "long_line",
+};
+static_assert(std::size(kFaults) == size_t(oneof::RowFault::long_line) + 1);
+
+void require(bool condition, const char* what) {
+    if (!condition) throw nb::value_error(what);
+}
+
+template <class T>
+nb::object given_away(oneof::Buffer<T>& buffer) {
+    const auto size = static_cast<size_t>(buffer.size());
+    T* items = buffer.release();
+    nb::capsule owner(items, [](void* p) noexcept { std::free(p); });
+    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(items, {size}, owner));
+}
+
+template <class T>
+void bind_svmlight(nb::module_& m, const char* name) {
+    using Parser = oneof::SvmlightParser<T>;
+    nb::class_<Parser>(m, name)
+        .def("__init__",
+             [](Parser* self, const std::vector<std::string>& classes, bool is_integer,
+                bool is_labelled, bool is_collecting, int64_t most_classes, int64_t index_base,
+                int64_t n_features, bool ignores_new, int64_t max_line) {
+                 new (self) Parser(
+                     oneof::text::Vocabulary(classes, is_integer, most_classes),
+                     {is_labelled, is_collecting, index_base, n_features, ignores_new, max_line});
+             },
+             "classes"_a, nb::kw_only(), "is_integer"_a, "is_labelled"_a, "is_collecting"_a,
+             "most_classes"_a, "index_base"_a, "n_features"_a, "ignores_new"_a, "max_line"_a)
+        .def("parse",
+             [](Parser& self, const Text& text, int64_t start, int64_t stop, int64_t max_rows,
+                int64_t max_values) {
+                 require(0 <= start && start <= stop && stop <= int64_t(text.size()) &&
+                             (start == stop || text(size_t(stop) - 1) == '\n'),
+                         "text is whole lines");
+                 require(max_values < int64_t(1) << 30, "a batch has fewer than 2^30 values");
+                 const char* first = reinterpret_cast<const char*>(text.data());
+                 nb::gil_scoped_release release;
+                 return self.parse(first + start, first + stop, max_rows, max_values) - first;
+             },
+             "text"_a.noconvert(), "start"_a, "stop"_a, "max_rows"_a, "max_values"_a)
+        .def_prop_ro("fault",
+                     [](const Parser& self) {
+                         const std::string& text = self.fault_text;
+                         return nb::make_tuple(kFaults[int(self.fault)], self.fault_at,
+                                               nb::bytes(text.data(), text.size()));
+                     })
+        .def("take",
+             [](Parser& self) {
+                 auto& batch = self.batch;
+                 nb::object truth = nb::none();
+                 if (self.has_truth) truth = given_away(batch.truth);
+                 nb::tuple parts =
+                     nb::make_tuple(given_away(batch.values), given_away(batch.indices),
+                                    given_away(batch.indptr), given_away(batch.sets),
+                                    given_away(batch.codes), truth);
+                 self.start_batch();
+                 return parts;
+             })
+        .def_prop_ro("names", [](const Parser& self) { return self.vocabulary.names(); })
+        .def_prop_ro("n_rows", [](const Parser& self) { return self.batch.n_rows(); })
+        .def_prop_ro("n_values", [](const Parser& self) { return self.batch.values.size(); })
+        .def_ro("n_lines", &Parser::n_lines)
+        .def_ro("width", &Parser::width)
+        .def_ro("least", &Parser::least);
+}
+
+}  // namespace
+
+void bind_parsers(nb::module_& m) {
+    bind_svmlight<float>(m, "SvmlightParser32");
+    bind_svmlight<double>(m, "SvmlightParser64");
+    m.def("number", [](const std::string& text) -> nb::object {
+        const std::string line = text + "\n";
+        double value = 0;
+        const char* stop = oneof::text::number(line.data(), line.data() + line.size(), value);
+        if (stop != line.data() + text.size()) return nb::none();
+        return nb::float_(value);
+    });
+    m.def("whole_number", [](const std::string& word) { return oneof::text::whole(word); });
+    m.def("is_utf8", [](nb::bytes s) { return oneof::text::is_utf8({s.c_str(), s.size()}); });
+}

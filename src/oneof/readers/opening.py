@@ -1,0 +1,176 @@
+"""From paths and options to a source: formats, and the first pass. No reading of rows."""
+
+from __future__ import annotations
+
+import os
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from oneof.labels import given_classes
+from oneof.readers.bad_rows import BadRows
+from oneof.readers.batch import Limits
+from oneof.readers.errors import InputError
+from oneof.readers.files import InputFile, bare_name, resolved
+from oneof.readers.source import Source
+from oneof.readers.svmlight import SvmlightReader
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from oneof.readers.reader import Reader
+
+Paths = str | os.PathLike[str]
+
+FORMATS: dict[str, Any] = {kind.format: kind for kind in (SvmlightReader,)}
+_BY_SUFFIX = {suffix: form for form, kind in FORMATS.items() for suffix in kind.suffixes}
+
+
+def open_source(
+    paths: Paths | Sequence[Paths],
+    format: str | None = None,  # noqa: A002 - the word that everybody knows
+    *,
+    classes: npt.ArrayLike | None = None,
+    labelled: bool = True,
+    dtype: npt.DTypeLike = np.float32,
+    n_features: int | None = None,
+    new_features: str | None = None,
+    zero_based: bool | str = True,
+    batch_rows: int | None = None,
+    max_line: int | None = None,
+    on_bad_row: str = "stop",
+    rejects: Paths | None = None,
+    prefetch: int = 2,
+) -> Source:
+    r"""Open files of candidate-labelled rows as a stream of bounded batches.
+
+    Parameters
+    ----------
+    paths : path or sequence of paths
+        Files in the order given, patterns such as ``"day-*.svm.gz"`` (their files sorted), or
+        ``"-"`` for standard input; plain, or compressed by gzip, xz or zstandard.
+    format : {"svmlight"}, optional
+        By default what the files' names say.
+    classes : array-like, optional
+        The vocabulary in its order. By default a first pass over the input collects the labels of
+        its good rows, which needs files that can be read twice; they are sorted, and integers if
+        all of them are whole numbers (``3``, ``+3``, ``3.0``).
+    labelled : bool, default=True
+        False reads the features alone, for prediction: rows need no labels, and those they have
+        are not looked up.
+    dtype : dtype, default=float32
+        Of the values, float32 or float64.
+    n_features : int, optional
+        The number of columns. By default it grows with the features that occur.
+    new_features : {"grow", "ignore", "refuse"}, optional
+        What becomes of features beyond those declared: with `n_features` rows that have one are
+        bad (``"refuse"``, the default) or are read without it (``"ignore"``).
+    zero_based : bool or "auto", default=True
+        For svmlight: whether the first feature is number 0, so that every index is taken as it is
+        written, or number 1. ``"auto"`` says 1 if no row of the first pass has a feature 0.
+    batch_rows : int, optional
+        Most rows of a batch, 8192 by default; large rows make smaller batches.
+    max_line : int, optional
+        Most bytes of a line, 16 MiB by default; a longer one is a bad row and is never held.
+    on_bad_row : {"stop", "skip"}, default="stop"
+        Raise `BadRow` at the first row that cannot be read, or count it and go on.
+    rejects : path, optional
+        Where to keep skipped rows with their reasons, as JSON Lines.
+    prefetch : int, default=2
+        Batches that a thread reads ahead; 0 reads without a thread.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "pets.svm"
+    >>> _ = path.write_text("cat,fox 0:1 2:0.5\ndog 1:2  # truth=dog\n")
+    >>> source = open_source(path)
+    >>> for batch in source:
+    ...     print(list(batch.candidates)[1], batch.truth, batch.X.shape)
+    {'dog'} [-1  1] (2, 3)
+    """
+    for name, least in (("n_features", n_features), ("prefetch", prefetch)):
+        if least is not None and not (isinstance(least, Integral) and 0 <= least < 2**31):
+            raise ValueError(f"{name} must be an integer of at least 0, not {least!r}")
+    files = [InputFile(path) for path in resolved(paths)]
+    kind = _kind(format or _format_of(files))
+    limits = Limits.of(batch_rows, max_line)
+    shared = {"dtype": dtype, "limits": limits, "is_labelled": labelled}
+    options: dict[str, Any] = {
+        "n_features": n_features,
+        "new_features": _growth(new_features, n_features is not None),
+        "zero_based": zero_based,
+    }
+    bad_rows = BadRows(on_bad_row, rejects)
+    vocabulary = None if classes is None else given_classes(classes)
+    unknown = [name for name, value in options.items() if value == "auto"]
+    unknown += ["classes"] if labelled and classes is None else []
+    width = 0
+    if unknown:
+        first = kind(None, bad_rows=BadRows(on_bad_row), **shared, **options)
+        _pass_over(files, first, unknown[0])
+        found = first.found()
+        vocabulary = found.pop("classes") if "classes" in unknown else vocabulary
+        options |= {name: found[name] for name in unknown if name != "classes"}
+        width = found["width"] if n_features is None else n_features
+    reader = kind(vocabulary, bad_rows=bad_rows, **shared, **options)
+    reader.widen(width)
+    return Source(files, reader, {"format": kind.format, **options}, prefetch)
+
+
+def _format_of(files: Sequence[InputFile]) -> str:
+    """Return the format that all names agree on."""
+    formats = [_BY_SUFFIX.get(bare_name(f.path)[0].rpartition(".")[2].lower()) for f in files]
+    for file, form in zip(files, formats, strict=True):
+        if form is None:
+            raise InputError(
+                file.name,
+                f"the name does not tell the format: name it, one of {', '.join(FORMATS)}",
+            )
+        if form != formats[0]:
+            raise InputError(
+                file.name, f"is {form}, but {files[0].name} is {formats[0]}: read them one by one"
+            )
+    return str(formats[0])
+
+
+def _kind(form: str) -> Any:
+    if form not in FORMATS:
+        raise ValueError(f"format must be one of {', '.join(FORMATS)}, not {form!r}")
+    return FORMATS[form]
+
+
+def _growth(new_features: str | None, is_declared: bool) -> str:
+    """Return what becomes of features that were not declared."""
+    allowed = ("refuse", "ignore") if is_declared else ("grow",)
+    if new_features is None:
+        return allowed[0]
+    if new_features not in allowed:
+        raise ValueError(
+            f"new_features must be {' or '.join(map(repr, allowed))} where the features are "
+            f"{'declared' if is_declared else 'not declared'}, not {new_features!r}"
+        )
+    return new_features
+
+
+def _pass_over(files: Sequence[InputFile], reader: Reader, unknown: str) -> None:
+    """Read everything once, to find what is unknown."""
+    for file in files:
+        if not file.is_regular:
+            raise InputError(
+                file.name,
+                f"can be read only once, so a first pass cannot find the {unknown}: name them",
+            )
+    source = Source(files, reader, {}, prefetch=0)
+    for _ in source:
+        pass
+    if not source.n_rows_read:
+        raise InputError(
+            files[0].name if len(files) == 1 else f"{files[0].name} and the other files",
+            f"no good row in the input, which skipped {source.n_skipped}: check the format"
+            if source.n_skipped
+            else "there are no rows: check that this is the right file",
+        )
