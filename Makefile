@@ -54,7 +54,7 @@ sanitize: build/sanitized/installed
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=build/sanitized HYPOTHESIS_PROFILE=quick \
 	    $(PY) -m pytest tests/test_kernels.py tests/test_model.py tests/test_laws.py \
-	    tests/test_readers_svmlight.py
+	    tests/test_readers_svmlight.py tests/test_readers_csv.py
 
 clean:
 	rm -rf $(VENV) build

@@ -87,3 +87,72 @@ def _row(line, dtype, is_labelled, base):
     if len(truths) > 1:
         raise Bad
     return labels, features, name(truths[0]) if truths else None
+
+
+def fields(line, delimiter):
+    """The fields of a line of CSV, or Bad."""
+    blanks = b" " if delimiter == b"\t" else b" \t"
+    found, rest = [], line
+    while True:
+        rest = rest.lstrip(blanks)
+        if rest.startswith(b'"'):
+            match = re.match(rb'"((?:[^"]|"")*)"(.*)', rest, re.DOTALL)
+            if not match:
+                raise Bad
+            held, rest = match[1].replace(b'""', b'"'), match[2].lstrip(blanks)
+            if rest and not rest.startswith(delimiter):
+                raise Bad
+            more, rest = rest.startswith(delimiter), rest[1:]
+        else:
+            held, more, rest = rest.partition(delimiter)
+            held = held.rstrip(blanks)
+            if b'"' in held:
+                raise Bad
+        if any(byte < 0x20 and byte != 0x09 for byte in held):
+            raise Bad
+        found.append(held)
+        if not more:
+            return found
+
+
+def csv_line(line, kinds, dtype, delimiter):
+    """The (labels, numbers, truth) of a line, its words as (place, word); or Bad; None if empty."""
+    if not line.strip(b" " if delimiter == b"\t" else b" \t"):
+        return None
+    cells = fields(line, delimiter)
+    if len(cells) != len(kinds):
+        raise Bad
+    labels, truth, numbers, words = None, None, [], []
+    for i, (cell, kind) in enumerate(zip(cells, kinds, strict=True)):
+        if kind == "ignored":
+            continue
+        if kind == "number":
+            numbers.append(number(cell, dtype))
+            continue
+        try:
+            text = cell.decode()
+        except UnicodeDecodeError:
+            raise Bad from None
+        if kind == "label":
+            labels = {part.strip(" ") for part in text.split("|")}
+            if "" in labels:
+                raise Bad
+        elif kind == "truth":
+            truth = text or None
+        else:
+            words.append((i, text))
+    return labels, numbers, words, truth
+
+
+def csv_rows(data, kinds, dtype, delimiter=b",", longest=64):
+    """Give (line number, row or None) of each line behind the header that is a row or bad."""
+    for i, line in enumerate(data.split(b"\n"), 2):
+        try:
+            row = csv_line(line.removesuffix(b"\r"), kinds, dtype, delimiter)
+            if row is None:
+                continue
+            if len(line) > longest:
+                raise Bad
+            yield i, row
+        except Bad:
+            yield i, None

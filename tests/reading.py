@@ -77,3 +77,38 @@ SVMLIGHT_PIECES = [
     b"qid:3 ", b"\xff", b"\xc3", b"truth=", b" # truth=7 truth=3", b"\xef\xbb\xbf", b"0x10", b"1_0",
     b" 2147483647:1", b" 99999999999:1", b"x" * 70,
 ]  # fmt: skip
+
+CSV_PIECES = [
+    b",", b'"', b'""', b'","', b"|", b" ", b"\t", b"\r", b"\n", b"\0", b"nan", b"inf", b"1e999",
+    b"\xff", b"\xc3", b"0x10", b"||", b' "', b'" ', b"x" * 70, b"\x0b",
+]  # fmt: skip
+cells = st.sampled_from(["3", "7", "+3", "cat", " fox ", "é", "a,b", 'say "x"', "a|b", ""])
+
+
+@st.composite
+def csv_lines(draw):
+    """A line with candidates, truth, two numbers, a word and a note, mostly good."""
+    row = [
+        "|".join(draw(st.lists(labels, min_size=1, max_size=3))),
+        draw(st.sampled_from(["", "3", "cat"])),
+        draw(numbers),
+        draw(numbers),
+        draw(cells),
+        draw(cells),
+    ]
+    return ",".join(draw(quotings)(cell) for cell in row)
+
+
+def quoted(cell):
+    return '"' + cell.replace('"', '""') + '"'
+
+
+quotings = st.sampled_from([lambda c: quoted(c) if set(c) & {",", '"'} else c, quoted])
+
+
+@st.composite
+def csv_bodies(draw):
+    """Lines behind a header, as bytes."""
+    end = draw(st.sampled_from(["\n", "\r\n"]))
+    text = end.join(draw(st.lists(csv_lines() | st.just(""), max_size=4)))
+    return (text + draw(st.sampled_from(["", end]))).encode()

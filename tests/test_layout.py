@@ -13,6 +13,7 @@ ORDER = [
     "readers",
     "rules", "rows", "metrics", "model",
     "estimators", "catalogue", "frames", "open_classifier", "persistence", "ambiguity", "datasets",
+    "writers",
     "theory", "experiments", "river", "cli", "__main__",
 ]  # fmt: skip
 # Names that only part of the package may know.

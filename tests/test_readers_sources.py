@@ -297,11 +297,10 @@ def test_lines_beyond_the_limit_are_never_held():
             self.left -= n
             return n
 
-    from oneof.readers.batch import Place
     from oneof.readers.lines import Lines
 
     blocks, most = [], 0
-    lines = Lines(Endless(), Place(), 1 << 20)
+    lines = Lines(Endless(), 1 << 20)
     for block in lines:
         blocks.append((block.is_overlong, block.beginning()[:2]))
         most = max(most, len(block.buffer))

@@ -176,7 +176,7 @@ def test_candidate_sets_that_scikit_learn_writes_are_read_as_it_reads_them(
 
 
 SENTENCES = {
-    b"1:0.5 2:1": "starts with the feature '1:0.5' and has no candidate label",
+    b"1:0.5 2:1": "has no candidate label before the feature '1:0.5'",
     b"3,,7 1:1": "the labels '3,,7' have an empty name",
     b"3, 1:1": "the labels '3,' have an empty name",
     b"a\x7fb 1:1": r"the label 'a\\x7fb' holds a character that a label may not",

@@ -6,7 +6,8 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings_parse.hpp"
-#include "parse.hpp"
+#include "csv.hpp"
+#include "svmlight.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -19,9 +20,10 @@ constexpr const char* kFaults[] = {
     "", "no_label", "empty_label", "bad_label", "not_utf8", "colon_in_label", "unknown_label",
     "many_labels", "two_truths", "bad_truth", "qid", "bad_feature", "bad_index", "zero_index",
     "large_index", "unknown_feature", "unordered", "repeated", "bad_number", "not_finite",
-    "large_number", "null_byte", "long_line",
+    "large_number", "null_byte", "long_line", "few_fields", "many_fields", "bad_quote",
+    "empty_number", "control_byte",
 };
-static_assert(std::size(kFaults) == size_t(oneof::RowFault::long_line) + 1);
+static_assert(std::size(kFaults) == size_t(oneof::RowFault::control_byte) + 1);
 
 void require(bool condition, const char* what) {
     if (!condition) throw nb::value_error(what);
@@ -35,20 +37,14 @@ nb::object given_away(oneof::Buffer<T>& buffer) {
     return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(items, {size}, owner));
 }
 
+oneof::text::Vocabulary vocabulary(const nb::list& classes, bool is_integer, int64_t most) {
+    return {nb::cast<std::vector<std::string>>(classes), is_integer, most};
+}
+
 template <class T>
-void bind_svmlight(nb::module_& m, const char* name) {
-    using Parser = oneof::SvmlightParser<T>;
+void bind_rows(nb::module_& m, const char* name) {
+    using Parser = oneof::RowParser<T>;
     nb::class_<Parser>(m, name)
-        .def("__init__",
-             [](Parser* self, const std::vector<std::string>& classes, bool is_integer,
-                bool is_labelled, bool is_collecting, int64_t most_classes, int64_t index_base,
-                int64_t n_features, bool ignores_new, int64_t max_line) {
-                 new (self) Parser(
-                     oneof::text::Vocabulary(classes, is_integer, most_classes),
-                     {is_labelled, is_collecting, index_base, n_features, ignores_new, max_line});
-             },
-             "classes"_a, nb::kw_only(), "is_integer"_a, "is_labelled"_a, "is_collecting"_a,
-             "most_classes"_a, "index_base"_a, "n_features"_a, "ignores_new"_a, "max_line"_a)
         .def("parse",
              [](Parser& self, const Text& text, int64_t start, int64_t stop, int64_t max_rows,
                 int64_t max_values) {
@@ -64,7 +60,7 @@ void bind_svmlight(nb::module_& m, const char* name) {
         .def_prop_ro("fault",
                      [](const Parser& self) {
                          const std::string& text = self.fault_text;
-                         return nb::make_tuple(kFaults[int(self.fault)], self.fault_at,
+                         return nb::make_tuple(kFaults[int(self.fault)], self.fault_field,
                                                nb::bytes(text.data(), text.size()));
                      })
         .def("take",
@@ -81,15 +77,71 @@ void bind_svmlight(nb::module_& m, const char* name) {
              })
         .def_prop_ro("names", [](const Parser& self) { return self.vocabulary.names(); })
         .def_prop_ro("n_rows", [](const Parser& self) { return self.batch.n_rows(); })
-        .def_prop_ro("n_values", [](const Parser& self) { return self.batch.values.size(); })
         .def_ro("n_lines", &Parser::n_lines)
         .def_ro("width", &Parser::width)
         .def_ro("least", &Parser::least);
 }
 
+template <class T>
+void bind_svmlight(nb::module_& m, const char* name) {
+    using Parser = oneof::SvmlightParser<T>;
+    nb::class_<Parser, oneof::RowParser<T>>(m, name)
+        .def("__init__",
+             [](Parser* self, const nb::list& classes, bool is_integer, bool is_labelled,
+                bool is_collecting, int64_t most_classes, int64_t max_line, int64_t index_base,
+                int64_t n_features, bool ignores_new) {
+                 new (self) Parser(vocabulary(classes, is_integer, most_classes),
+                                   {is_labelled, is_collecting, max_line},
+                                   {index_base, n_features, ignores_new});
+             },
+             "classes"_a, nb::kw_only(), "is_integer"_a, "is_labelled"_a, "is_collecting"_a,
+             "most_classes"_a, "max_line"_a, "index_base"_a, "n_features"_a, "ignores_new"_a);
+}
+
+// Columns as (kind, place, name); kinds in the order of oneof::Field.
+std::vector<oneof::CsvColumn> csv_columns(const nb::list& columns, int64_t width, bool is_hashed) {
+    std::vector<oneof::CsvColumn> made;
+    for (nb::handle column : columns) {
+        const auto field = nb::cast<int>(column[0]);
+        const auto place = nb::cast<int64_t>(column[1]);
+        require(field >= 0 && field <= int(oneof::Field::hashed_word), "there are six kinds");
+        const auto kind = static_cast<oneof::Field>(field);
+        require(kind != oneof::Field::number || (!is_hashed && place >= 0 && place < width),
+                "a number's place is a column");
+        require(kind < oneof::Field::hashed_number || is_hashed, "these columns are not hashed");
+        made.push_back({kind, place, nb::cast<std::string>(column[2])});
+    }
+    return made;
+}
+
+template <class T>
+void bind_csv(nb::module_& m, const char* name) {
+    using Parser = oneof::CsvParser<T>;
+    nb::class_<Parser, oneof::RowParser<T>>(m, name)
+        .def("__init__",
+             [](Parser* self, const nb::list& classes, bool is_integer, bool is_labelled,
+                bool is_collecting, int64_t most_classes, int64_t max_line,
+                const std::string& delimiter, int64_t width, bool is_hashed) {
+                 require(delimiter.size() == 1 && width >= 0 && width <= INT32_MAX &&
+                             (!is_hashed || width > 0), "a delimiter and a width");
+                 new (self) Parser(vocabulary(classes, is_integer, most_classes),
+                                   {is_labelled, is_collecting, max_line},
+                                   {{}, delimiter[0], width, is_hashed});
+             },
+             "classes"_a, nb::kw_only(), "is_integer"_a, "is_labelled"_a, "is_collecting"_a,
+             "most_classes"_a, "max_line"_a, "delimiter"_a, "width"_a, "is_hashed"_a)
+        .def("set_columns", [](Parser& self, const nb::list& columns) {
+            self.set_columns(csv_columns(columns, self.width_of_rows(), self.is_hashed()));
+        });
+}
+
 }  // namespace
 
 void bind_parsers(nb::module_& m) {
+    bind_rows<float>(m, "RowParser32");
+    bind_rows<double>(m, "RowParser64");
+    bind_csv<float>(m, "CsvParser32");
+    bind_csv<double>(m, "CsvParser64");
     bind_svmlight<float>(m, "SvmlightParser32");
     bind_svmlight<double>(m, "SvmlightParser64");
     m.def("number", [](const std::string& text) -> nb::object {

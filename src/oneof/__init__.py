@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from oneof import metrics as metrics
     from oneof import readers as readers
     from oneof import theory as theory
+    from oneof import writers as writers
     from oneof.candidates import CandidateSets
     from oneof.estimators import AvgPegasos, AvgPerceptron, MaxPegasos, MaxPerceptron
     from oneof.open_classifier import OpenClassifier
@@ -39,7 +40,7 @@ _HOMES = {
     "load": "persistence",
     "save": "persistence",
 }
-_MODULES = {"ambiguity", "datasets", "experiments", "metrics", "readers", "theory"}
+_MODULES = {"ambiguity", "datasets", "experiments", "metrics", "readers", "theory", "writers"}
 
 
 def __getattr__(name: str) -> Any:

@@ -88,14 +88,21 @@ def codes_many(
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]: ...
 def hashed_place(name: Any, n: int) -> tuple[int, int]: ...
 
-class _SvmlightParser:
+class RowParser32:
     fault: tuple[str, int, bytes]
     names: list[str]
     n_rows: int
-    n_values: int
     n_lines: int
     width: int
     least: int
+    def parse(
+        self, text: bytearray, start: int, stop: int, max_rows: int, max_values: int
+    ) -> int: ...
+    def take(self) -> tuple[Any, Any, Any, Any, Any, Any]: ...
+
+class RowParser64(RowParser32): ...
+
+class SvmlightParser32(RowParser32):
     def __init__(
         self,
         classes: list[str],
@@ -104,18 +111,31 @@ class _SvmlightParser:
         is_labelled: bool,
         is_collecting: bool,
         most_classes: int,
+        max_line: int,
         index_base: int,
         n_features: int,
         ignores_new: bool,
-        max_line: int,
     ) -> None: ...
-    def parse(
-        self, text: bytearray, start: int, stop: int, max_rows: int, max_values: int
-    ) -> int: ...
-    def take(self) -> tuple[Any, Any, Any, Any, Any, Any]: ...
 
-class SvmlightParser32(_SvmlightParser): ...
-class SvmlightParser64(_SvmlightParser): ...
+class SvmlightParser64(SvmlightParser32): ...
+
+class CsvParser32(RowParser32):
+    def __init__(
+        self,
+        classes: list[str],
+        *,
+        is_integer: bool,
+        is_labelled: bool,
+        is_collecting: bool,
+        most_classes: int,
+        max_line: int,
+        delimiter: str,
+        width: int,
+        is_hashed: bool,
+    ) -> None: ...
+    def set_columns(self, columns: list[tuple[int, int, str]]) -> None: ...
+
+class CsvParser64(CsvParser32): ...
 
 def number(text: str) -> float | None: ...
 def whole_number(word: str) -> str | None: ...

@@ -85,15 +85,14 @@ class InputFile:
         return {"name": Path(self.path).name, "size": self.size, "sample": sample[:16]}
 
     @contextmanager
-    def open(self, stopping: Event, offset: int = 0) -> Iterator[io.BufferedIOBase]:
-        """Open the uncompressed bytes from `offset` on; every failure to read names the file."""
-        with self._named():
+    def open(self, stopping: Event) -> Iterator[Stream]:
+        """Open the uncompressed bytes; every failure to read names the file."""
+        with self.failures_named():
             raw = self._raw(stopping)
         with io.BufferedReader(_Counted(self, raw), 1 << 17) as file:
-            with self._named():
+            with self.failures_named():
                 stream = self._uncompressed(file)
-                _skip(stream, offset, self.name)
-            yield _Named(self, stream)
+            yield Stream(self, stream)
 
     def _raw(self, stopping: Event) -> io.RawIOBase:
         if self.is_regular:
@@ -116,7 +115,7 @@ class InputFile:
         return _OPENERS[found](file) if found else file
 
     @contextmanager
-    def _named(self) -> Iterator[None]:
+    def failures_named(self) -> Iterator[None]:
         """Turn failures to read into one sentence."""
         try:
             yield
@@ -141,7 +140,8 @@ def _damaged(name: str, error: Exception) -> InputError:
     return InputError(name, f"the compressed data are damaged ({error}): fetch the file again")
 
 
-def _zstandard(file: Any) -> Any:
+def zstandard() -> Any:
+    """Return the module that knows zstandard, the standard library's or its twin."""
     try:
         if sys.version_info >= (3, 14):
             from compression import zstd
@@ -149,32 +149,16 @@ def _zstandard(file: Any) -> Any:
             from backports import zstd
     except ImportError:
         raise ValueError(
-            "reading zstandard files needs one more package: pip install 'oneof[zstd]'"
+            "zstandard files need one more package: pip install 'oneof[zstd]'"
         ) from None
-    return zstd.open(file)
+    return zstd
 
 
 _OPENERS: dict[str, Callable[[Any], Any]] = {
     "gz": gzip.open,
     "xz": lzma.open,
-    "zst": _zstandard,
+    "zst": lambda file: zstandard().open(file),
 }
-
-
-def _skip(stream: Any, offset: int, name: str) -> None:
-    """Move to `offset`, by reading where the stream cannot seek."""
-    if not offset:
-        return
-    if stream.seekable():
-        # A plain file can be sought beyond its end: the byte before the place must be there.
-        if stream.seek(offset - 1) == offset - 1 and stream.read(1):
-            return
-    else:
-        while offset and (read := stream.read(min(offset, 1 << 20))):
-            offset -= len(read)
-        if not offset:
-            return
-    raise InputError(name, "ends before the place to continue from: it is not the same file")
 
 
 class _Counted(io.RawIOBase):
@@ -225,18 +209,32 @@ class _Waiting(io.RawIOBase):
         super().close()
 
 
-class _Named(io.BufferedIOBase):
-    """A stream whose failures name the file."""
+class Stream:
+    """The uncompressed bytes of an input; failures name the input."""
 
     def __init__(self, owner: InputFile, stream: Any) -> None:
         self._owner, self._stream = owner, stream
 
-    def readable(self) -> bool:
-        return True
-
     def readinto(self, buffer: Any) -> int:
-        with self._owner._named():
+        """Read some bytes into a buffer; 0 at the end."""
+        with self._owner.failures_named():
             return int(self._stream.readinto(buffer))
+
+    def skip(self, start: int, stop: int) -> None:
+        """Move from `start`, where the stream is, on to `stop`, which must be there."""
+        with self._owner.failures_named():
+            if self._stream.seekable():
+                # A plain file can be sought beyond its end: the byte before must be there.
+                if self._stream.seek(stop - 1) == stop - 1 and self._stream.read(1):
+                    return
+            else:
+                while start < stop and (read := self._stream.read(min(stop - start, 1 << 20))):
+                    start += len(read)
+                if start == stop:
+                    return
+        raise InputError(
+            self._owner.name, "ends before the place to continue from: it is not the same file"
+        )
 
 
 def total_size(files: Sequence[InputFile]) -> int | None:

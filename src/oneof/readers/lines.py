@@ -22,12 +22,12 @@ class Lines:
     beginning.
     """
 
-    def __init__(self, stream: Any, place: Place, max_line: int) -> None:
+    def __init__(self, stream: Any, max_line: int) -> None:
         self._stream, self._max_line = stream, max_line
         self.buffer = bytearray(_BLOCK)
-        self.offset, self.line = place.offset, place.line
+        self.offset = self.line = 0
         self.start = self.stop = self._filled = 0
-        self._end = place.offset  # of what was read
+        self._end = 0  # of what was read
         self.is_overlong = False
         self._is_ended = False
 
@@ -37,9 +37,8 @@ class Lines:
         return Place(min(self.offset, self._end), self.line)  # a last line may lack its end
 
     def __iter__(self) -> Iterator[Lines]:
-        """Yield this object, once for each block."""
-        self._more()
-        while self._filled < len(_BOM) and not self._is_ended:
+        """Yield this object, once for each block, from where the last iteration was left."""
+        while self._filled - self.start < len(_BOM) and not self._is_ended:
             self._more()
         if self.offset == 0 and self.buffer.startswith(_BOM, 0, self._filled):
             self.start = self.offset = len(_BOM)
@@ -50,6 +49,16 @@ class Lines:
             elif self._filled - self.start > self._max_line:
                 yield from self._overlong()
             self._more()
+
+    def skip_to(self, place: Place) -> None:
+        """Go on from a place, if it lies behind what has been read."""
+        if place.offset <= self.offset:
+            return
+        in_buffer = min(place.offset - self.offset, self._filled - self.start)
+        self.advance(self.start + in_buffer, place.line - self.line)
+        if place.offset > self.offset:
+            self._stream.skip(self.offset, place.offset)
+            self.offset = self._end = place.offset
 
     def advance(self, to: int, n_lines: int) -> None:
         """Count what lies before `to` as read."""

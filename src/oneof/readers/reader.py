@@ -12,6 +12,7 @@ from oneof.labels import Array, given_classes, sorted_labels
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
+    from threading import Event
 
     import numpy.typing as npt
 
@@ -39,6 +40,8 @@ class Reader(ABC):
 
     format: ClassVar[str]
     suffixes: ClassVar[tuple[str, ...]]
+    options: ClassVar[tuple[str, ...]]
+    can_grow: ClassVar[bool] = False  # beyond features that are declared
 
     def __init__(
         self,
@@ -70,8 +73,8 @@ class Reader(ABC):
         """Return what a pass has found: classes, width (columns), options that were "auto"."""
 
     @abstractmethod
-    def read(self, file: InputFile, stream: Any, place: Place) -> Generator[Part, None, None]:
-        """Yield the rows of an open file, from a place on."""
+    def read(self, file: InputFile, place: Place, stopping: Event) -> Generator[Part, None, None]:
+        """Yield the rows of a file from a place on; where it waits, heed `stopping`."""
 
     @abstractmethod
     def widen(self, n_features: int) -> None:

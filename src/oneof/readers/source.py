@@ -155,14 +155,13 @@ class Source:
             bad_rows.start(start["skipped"], start["kept"])
             for i, file in enumerate(self._files[start["file"] :], start["file"]):
                 self._spend(file)
-                with file.open(stopping, place.offset) as stream:
-                    for part in self._reader.read(file, stream, place):
-                        if stopping.is_set():
-                            return
-                        n_rows += part.X.shape[0]
-                        position = self._position_at(i, part.place, n_rows)
-                        yield self._batch(part, position), position, n_bytes + file.n_read
-                        del part
+                for part in self._reader.read(file, place, stopping):
+                    if stopping.is_set():
+                        return
+                    n_rows += part.X.shape[0]
+                    position = self._position_at(i, part.place, n_rows)
+                    yield self._batch(part, position), position, n_bytes + file.n_read
+                    del part
                 n_bytes += file.n_read
                 place = Place()
                 yield None, self._position_at(i + 1, place, n_rows), n_bytes

@@ -5,22 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 
 from oneof import _kernels
-from oneof.readers import faults
-from oneof.readers.batch import Part, Place
-from oneof.readers.lines import Lines
-from oneof.readers.reader import MOST_CLASSES, Reader, spelled, text_classes
+from oneof.readers.text import TextReader
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-
     from oneof.labels import Array
-    from oneof.readers.files import InputFile
 
 
-class SvmlightReader(Reader):
+class SvmlightReader(TextReader):
     """Reads svmlight text.
 
     Parameters
@@ -36,6 +29,7 @@ class SvmlightReader(Reader):
 
     format = "svmlight"
     suffixes = ("svm", "svmlight", "libsvm")
+    options = ("n_features", "zero_based")
 
     def __init__(
         self,
@@ -53,18 +47,12 @@ class SvmlightReader(Reader):
         self._declared = n_features
         # The columns are not known before the base is.
         limit = None if zero_based == "auto" else n_features
-        names, is_integer = spelled(self.classes) if self.classes is not None else ([], False)
-        is_single = self.dtype == np.float32
-        self._parser = (_kernels.SvmlightParser32 if is_single else _kernels.SvmlightParser64)(
-            names,
-            is_integer=is_integer,
-            is_labelled=self.is_labelled,
-            is_collecting=self.classes is None,
-            most_classes=MOST_CLASSES,
+        kind = _kernels.SvmlightParser32 if self.dtype == np.float32 else _kernels.SvmlightParser64
+        self._parser = kind(
+            **self._vocabulary(),
             index_base=self._base,
             n_features=-1 if limit is None else limit,
             ignores_new=new_features == "ignore",
-            max_line=self.limits.line_bytes,
         )
         self._width = 0
 
@@ -80,52 +68,11 @@ class SvmlightReader(Reader):
     def found(self) -> dict[str, Any]:
         """Return the classes of the labels, the columns, and whether features count from 0."""
         starts_at_one = 0 < self._parser.least < self._parser.width
-        found: dict[str, Any] = {
+        return {
             "zero_based": not starts_at_one,
             "width": self.n_features - starts_at_one,
+            **self._found_classes(),
         }
-        if self._parser.names:
-            found["classes"] = text_classes(self._parser.names)
-        return found
 
-    def read(self, file: InputFile, stream: Any, place: Place) -> Generator[Part, None, None]:
-        """Yield the rows of an open file, from a place on."""
-        parser, limits = self._parser, self.limits
-        lines = Lines(stream, place, limits.line_bytes)
-        for block in lines:
-            if block.is_overlong:
-                self._refuse(file, block, "long_line", b"", block.beginning())
-            while block.start < block.stop:
-                stop = parser.parse(
-                    block.buffer, block.start, block.stop, limits.rows, limits.values
-                )
-                block.advance(stop, parser.n_lines)
-                fault, _, text = parser.fault
-                if fault:
-                    end = block.next_line()
-                    self._refuse(file, block, fault, text, bytes(block.buffer[stop:end]))
-                    block.advance(end, 1)
-                elif stop < block.stop:
-                    yield self._part(block.place)
-        if parser.n_rows:
-            yield self._part(lines.place)
-
-    def _refuse(self, file: InputFile, lines: Lines, fault: str, text: bytes, raw: bytes) -> None:
-        reason = faults.sentence(
-            fault,
-            text,
-            n_classes=0 if self.classes is None else len(self.classes),
-            most_classes=MOST_CLASSES,
-            n_features=self._declared,
-            index_base=self._base,
-            dtype=self.dtype,
-            max_line=self.limits.line_bytes,
-        )
-        self.bad_rows.add(file.name, lines.line + 1, reason, raw)
-
-    def _part(self, place: Place) -> Part:
-        values, indices, indptr, sets, codes, truth = self._parser.take()
-        X = sparse.csr_array((values, indices, indptr), (indptr.size - 1, self.n_features))
-        # The parser has checked what these promise.
-        X.has_canonical_format = True
-        return Part(X, (sets, codes) if self.is_labelled else None, truth, place)
+    def _about_fault(self, field: int) -> dict[str, object]:  # noqa: ARG002
+        return {"n_features": self._declared, "index_base": self._base}
