@@ -40,6 +40,7 @@ def open_writer(
     Examples
     --------
     >>> import pathlib, tempfile
+    >>> import numpy as np
     >>> from oneof import CandidateSets
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "pets.svm"
     >>> with open_writer(path) as writer:
