@@ -9,10 +9,11 @@ ifneq ($(wildcard ../shared/data),)
 export ONEOF_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: help run test check unit examples sanitize bench clean
+.PHONY: help run quote test check unit examples sanitize bench clean
 
 help:
 	@echo "make run       rerun the paper's experiments; prints where the report is"
+	@echo "make quote     quote the last run in README and docs"
 	@echo "make test      all checks: style, types, tests, examples"
 	@echo "make bench     the speed claims, as ratios with their targets"
 	@echo "make sanitize  the kernel tests under address and undefined-behaviour sanitizers"
@@ -20,6 +21,10 @@ help:
 
 run: $(VENV)/installed
 	$(VENV)/bin/oneof reproduce
+
+# After `make run`: its claims and a figure into README and docs.
+quote: $(VENV)/installed
+	$(PY) tools/quote_reproduction.py reproduction
 
 test: check unit examples
 
@@ -36,6 +41,7 @@ examples: $(VENV)/installed
 
 bench: $(VENV)/installed
 	$(PY) benchmarks/speed.py
+	$(PY) benchmarks/experiments.py
 
 # Warnings of the compiler are errors; the tests run against the installed package.
 $(VENV)/installed: $(SOURCES)

@@ -1,6 +1,8 @@
 """The specification of an experiment: what is shipped, what TOML may say, what is refused."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
@@ -132,3 +134,11 @@ def test_a_specification_cannot_be_changed():
     spec = Spec.load("paper")
     with pytest.raises(AttributeError):
         spec.runs = 3
+
+
+def test_the_specifications_in_the_documentation_are_right(toml):
+    page = Path(__file__).parent.parent / "docs" / "reproduction.md"
+    (text,) = re.findall(r"^```toml\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
+    spec = Spec.load(toml(text))
+    assert spec.eta0 == 0.1
+    assert spec.datasets == (DatasetSpec("letter", (2, 8), 20_000),)

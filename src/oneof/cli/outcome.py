@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -45,13 +46,13 @@ def _claims_table(rows: list[ClaimRow]) -> Table:
     table = Table.grid(padding=(0, 2))
     for comparisons in by_claim(rows):
         first = comparisons[0]
-        title = f"{first.dataset}, sets of {first.size}: {first.text} ({first.condition})"
+        title = f"{first.dataset}, sets of {first.size}: {first.text}"
         table.add_row(
             Text(first.claim_verdict, style=_STYLES[first.claim_verdict]), Text(title, style="bold")
         )
-        for row in comparisons:
+        for row, asked in zip_longest(comparisons, [first.condition]):
             pair = f"{row.learner_a} − {row.learner_b}"
-            table.add_row("", f"{_MARKS[row.verdict]} {pair:<33} {_estimate(row)}")
+            table.add_row(asked or "", f"{_MARKS[row.verdict]} {pair:<33} {_estimate(row)}")
         table.add_row()
     return table
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from oneof.experiments.spec import DatasetSpec, Spec
 
+_CHUNK = 1 << 22  # values turned into CSR at a time: it takes several times their memory
 _SPARSE = 0.5  # with fewer values other than 0 than this share, CSR rows are learnt faster
 
 
@@ -130,6 +131,7 @@ def _prepared(data: Dataset, d: DatasetSpec, standardise: bool) -> Examples:
     if standardise:  # a sparse matrix keeps its zeros
         X = StandardScaler(with_mean=not sparse.issparse(X)).fit_transform(X)
     elif not sparse.issparse(X) and np.count_nonzero(X) < _SPARSE * X.size:
-        X = sparse.csr_array(X)
+        parts = np.array_split(X, 1 + X.size // _CHUNK)
+        X = sparse.vstack([sparse.csr_array(part) for part in parts], format="csr")
     y = data.y[is_used].astype(np.int32)
     return Examples(d.name, data.source, data.licence, X, y, K, sizes, d.rounds, d.instead_of)

@@ -167,9 +167,9 @@ def theorem(rows: Sequence[TheoremRow], number: int) -> Figure:
     return figure
 
 
-def png(figure: Figure) -> bytes:
+def png(figure: Figure, dpi: int = 160) -> bytes:
     """Return a figure as PNG, for slides and documents."""
-    return _saved(figure, format="png", dpi=160, facecolor="white")
+    return _saved(figure, format="png", dpi=dpi, facecolor="white")
 
 
 def svg(figure: Figure) -> bytes:
@@ -226,9 +226,10 @@ def _grouped(rows: Sequence[Any], field: str) -> Iterator[tuple[str, list[Any]]]
 def _drawing() -> Iterator[Figure]:
     """Give an empty figure with our settings."""
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     with _look():
-        yield Figure(layout="constrained")
+        yield Figure(layout=ConstrainedLayoutEngine(wspace=0.08))
 
 
 def _saved(figure: Figure, **options: Any) -> bytes:
