@@ -42,6 +42,7 @@ examples: $(VENV)/installed
 bench: $(VENV)/installed
 	$(PY) benchmarks/speed.py
 	$(PY) benchmarks/experiments.py
+	$(PY) benchmarks/open_streams.py
 
 # Warnings of the compiler are errors; the tests run against the installed package.
 $(VENV)/installed: $(SOURCES)

@@ -26,8 +26,6 @@ def run(groups, arguments=None) -> int:
     unknown = [name for name in names if name not in groups]
     if unknown:
         sys.exit(f"there is no group {unknown[0]!r}: choose from {', '.join(groups)}")
-    if not (DATA / "mnist.npz").exists():
-        sys.exit("mnist.npz is not in ONEOF_DATA: set it to the folder with the data sets")
     table = Table()
     print(f"oneof {oneof.__version__}, build {oneof._kernels.isa}, one thread")
     for name in names:
@@ -71,6 +69,8 @@ def seconds(*tasks, repeats: int = 7) -> list[float]:
 
 
 def load(name: str):
+    if not (DATA / f"{name}.npz").exists():
+        sys.exit(f"{name}.npz is not in ONEOF_DATA: set it to the folder with the data sets")
     with np.load(DATA / f"{name}.npz") as file:
         y = file["y"]
         if "X_data" in file:

@@ -218,7 +218,7 @@ auto with_dict_row(const Weights& weights, nb::handle x, nb::handle columns, boo
     const oneof::Columns by(columns.ptr());
     auto by_type = [&]<class T>() {
         oneof::DictRow<T> row(x.ptr());
-        const bool is_known = row.read(by, is_learning);
+        const bool is_known = row.read(by, weights.view.n_features, is_learning);
         return f(row.view(weights.view.n_features), is_known);
     };
     return weights.view.is_double ? by_type.template operator()<double>()

@@ -119,24 +119,29 @@ public:
           j_(x_.size()) {}
 
     // False if it is to be learnt from and a feature is not known; otherwise these are left out.
-    bool read(const Columns& columns, bool is_learning) {
+    bool read(const Columns& columns, int64_t n_columns, bool is_learning) {
         PyObject *name, *value;
         Py_ssize_t at = 0;
         bool is_rising = true;
         while (PyDict_Next(dict_.ptr(), &at, &name, &value)) {
-            const nb::object kept[] = {nb::borrow(name), nb::borrow(value)};  // Python code may run
+            // Python code may run, and drop them, unless they are what they mostly are.
+            const bool is_plain = PyUnicode_CheckExact(name) && PyFloat_CheckExact(value);
+            const nb::object kept_name = is_plain ? nb::object() : nb::borrow(name);
+            const nb::object kept_value = is_plain ? nb::object() : nb::borrow(value);
             const T v = finite_number<T>(name, value);
-            if (v == 0 && !(is_learning && !columns.are_hashed())) continue;
+            if (v == 0) continue;
             const Place place = columns.find(name);
             if (place.column < 0 && is_learning) return false;
-            if (place.column < 0 || v == 0) continue;
+            if (place.column < 0) continue;
+            if (place.column >= n_columns) throw nb::value_error("a column has no weights");
             if (n_ == x_.size()) throw nb::value_error("the row of features changed meanwhile");
             x_[n_] = place.is_negative ? -v : v;
             j_[n_] = place.column;
             is_rising &= n_ == 0 || j_[n_ - 1] < j_[n_];
             ++n_;
         }
-        if (!is_rising) sort();
+        if (!is_rising && n_columns <= 64 * n_) sort_by_bits(n_columns);
+        else if (!is_rising) sort_by_comparing();
         return true;
     }
 
@@ -155,25 +160,49 @@ private:
         return dict;
     }
 
-    // Features that share a column are summed in the dict's order.
-    void sort() {
+    // Features that share a column are summed in the dict's order, here and below.
+    void sort_by_bits(int64_t n_columns) {
+        const int64_t n_words = (n_columns + 63) / 64;
+        Room<uint64_t> is_there(n_words);
+        std::fill_n(is_there.data(), n_words, 0);
+        Room<T> sum(n_columns);
+        for (int64_t i = 0; i < n_; ++i) {
+            const int32_t column = j_[i];
+            uint64_t& word = is_there[column / 64];
+            const uint64_t bit = uint64_t(1) << (column % 64);
+            sum[column] = word & bit ? sum[column] + x_[i] : x_[i];
+            word |= bit;
+        }
+        n_ = 0;
+        for (int64_t w = 0; w < n_words; ++w)
+            for (uint64_t bits = is_there[w]; bits; bits &= bits - 1) {
+                const int64_t column = 64 * w + __builtin_ctzll(bits);
+                append(column, sum[column]);
+            }
+    }
+
+    void sort_by_comparing() {
         Room<uint64_t> order(n_);
         Room<T> unsorted(n_);
         for (int64_t i = 0; i < n_; ++i) {
             order[i] = uint64_t(j_[i]) << 32 | uint64_t(i);
             unsorted[i] = x_[i];
         }
-        std::sort(order.data(), order.data() + n_);
-        int64_t n = 0;
-        for (int64_t i = 0; i < n_; ) {
+        const int64_t n = n_;
+        std::sort(order.data(), order.data() + n);
+        n_ = 0;
+        for (int64_t i = 0; i < n; ) {
             const uint64_t column = order[i] >> 32;
             T sum = unsorted[uint32_t(order[i])];
-            while (++i < n_ && order[i] >> 32 == column) sum += unsorted[uint32_t(order[i])];
-            x_[n] = sum;
-            j_[n] = static_cast<int32_t>(column);
-            n += sum != 0;
+            while (++i < n && order[i] >> 32 == column) sum += unsorted[uint32_t(order[i])];
+            append(int64_t(column), sum);
         }
-        n_ = n;
+    }
+
+    void append(int64_t column, T x) {
+        x_[n_] = x;
+        j_[n_] = static_cast<int32_t>(column);
+        n_ += x != 0;
     }
 
     nb::object dict_;

@@ -33,6 +33,14 @@ def checked(X: Any) -> tuple[list[Any], Any]:
     return names, values
 
 
+def names_in_order(names: list[Any], values: Any) -> list[Any]:
+    """Return the names in the order in which, row by row, they have a value other than 0."""
+    rows, at, _ = _pairs(values)
+    columns, first = np.unique(at, return_index=True)
+    order = np.lexsort((columns, rows[first]))
+    return [names[column] for column in columns[order]]
+
+
 def matrix(names: list[Any], values: Any, columns: dict[Any, int] | int) -> Any:
     """Return rows for weights whose columns are named or hashed; unknown names are left out.
 
@@ -46,22 +54,23 @@ def matrix(names: list[Any], values: Any, columns: dict[Any, int] | int) -> Any:
         n_columns = columns
         hashed = np.array([hashed_column(name, columns) for name in names], np.int64)
         places, signs = hashed.reshape(-1, 2).T
-    if isinstance(values, np.ndarray) and signs is None and _is_range(places):
-        return values
+    if isinstance(values, np.ndarray) and signs is None and n_columns <= 8 * len(names):
+        return _dense_of(values, places, n_columns)
     return _csr_of(values, places, signs, n_columns)
 
 
+def _dense_of(values: Any, places: Ints, n_columns: int) -> Any:
+    """Put column i of the values where `places[i]` says; zeros cost the kernels next to nothing."""
+    if np.array_equal(places, np.arange(n_columns)):
+        return values
+    table = np.zeros((len(values), n_columns))
+    table[:, places[places >= 0]] = values[:, places >= 0]
+    return table
+
+
 def _csr_of(values: Any, places: Ints, signs: Ints | None, n_columns: int) -> Any:
-    """Put column i of the values where `places[i]` says; what meets there is summed in order."""
-    if isinstance(values, np.ndarray):
-        rows, at = np.nonzero(values)
-        data = values[rows, at]
-    else:
-        rows, at, data = (
-            np.repeat(np.arange(values.shape[0]), np.diff(values.indptr)),
-            values.indices,
-            values.data,
-        )
+    """Do the same as CSR rows; values that meet are summed in the columns' order."""
+    rows, at, data = _pairs(values)
     keys = rows * np.int64(n_columns) + places[at]
     data = data if signs is None else data * signs[at]
     is_kept = (places[at] >= 0) & (data != 0)
@@ -74,8 +83,14 @@ def _csr_of(values: Any, places: Ints, signs: Ints | None, n_columns: int) -> An
     return sparse.csr_array((sums[sums != 0], indices, indptr), shape=(values.shape[0], n_columns))
 
 
-def _is_range(places: Ints) -> bool:
-    return np.array_equal(places, np.arange(places.size))
+def _pairs(values: Any) -> tuple[Ints, Ints, Any]:
+    """Return row, column and value of what is not 0, row by row."""
+    if isinstance(values, np.ndarray):
+        rows, at = np.nonzero(values)
+        return rows, at, values[rows, at]
+    row_of = np.repeat(np.arange(values.shape[0]), np.diff(values.indptr))
+    is_there = values.data != 0
+    return row_of[is_there], values.indices[is_there], values.data[is_there]
 
 
 def _is_sparse(X: Any) -> bool:

@@ -41,7 +41,7 @@ class OpenClassifier:
     max_features : int, optional
         Bound the memory: names are hashed to so many columns, those that share one are summed,
         half of them with the sign turned, as by scikit-learn's `FeatureHasher`. Without it, every
-        feature ever learnt has a column of its own.
+        feature that was ever learnt with a value other than 0 has a column of its own.
 
     Attributes
     ----------
@@ -155,7 +155,8 @@ class OpenClassifier:
             return
         run = packing.known_run(self._codes, ys, 0)
         with self._unchanged_on_error(is_whole=run.n_rows == n):
-            self._name_features(names)
+            if isinstance(self._columns, dict) and not self._columns.keys() >= set(names):
+                self._name_features(frames.names_in_order(names, values))
             rows = frames.matrix(names, values, self._columns)
             start, stop = 0, run.n_rows
             while stop < n:
@@ -213,7 +214,7 @@ class OpenClassifier:
         """Learn a row with new features or labels, which join if it can be learnt."""
         with self._unchanged_on_error():
             if isinstance(x, Mapping):
-                self._name_features(x)
+                self._name_features(name for name, value in x.items() if not _is_zero(value))
             labels = self._join(y, None)
             if not self._make_room().learn_one(self._columns, self._codes, x, labels, w):
                 raise ValueError("the row of features changed meanwhile")
@@ -272,3 +273,10 @@ class OpenClassifier:
             while len(self.classes_) > n_classes:
                 del self._codes[self.classes_.pop()]
             raise
+
+
+def _is_zero(value: Any) -> bool:
+    try:
+        return bool(value == 0)
+    except (TypeError, ValueError):  # no number: the kernel's walk says so
+        return False

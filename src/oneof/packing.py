@@ -27,7 +27,7 @@ def listed(sets: Any) -> list[Any]:
         )
     if isinstance(sets, np.ndarray) and sets.ndim == 0:
         raise ValueError("candidate sets come as a sequence, not as an array without rows")
-    return list(sets)
+    return list(sets.tolist() if getattr(sets, "ndim", 0) == 1 else sets)
 
 
 def members(part: Any, row: int) -> Collection[Any]:
