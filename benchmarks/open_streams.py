@@ -1,7 +1,7 @@
 """One row at a time as ratios: against River's linear models, and against itself by the batch.
 
-Run with `make bench`, or `python benchmarks/open_streams.py`. Every line divides one median by another,
-measured in turn, in one process, on one thread.
+Run with `make bench`. Every line divides one median by another, measured in turn, in one process,
+on one thread.
 """
 
 from __future__ import annotations
