@@ -224,7 +224,7 @@ def test_river_reads_data_frames_and_scikit_learns_sets():
         n_mistakes += model.predict_one(x) not in y
         model.learn_one(x, y)
     batch = oneof.AvgPerceptron(average=True)
-    batch.progressive_fit(X.to_numpy(), Y)
+    batch.progressive_fit(X[model._open.feature_names_].to_numpy(), Y)
     assert batch.n_mistakes_ == n_mistakes
     np.testing.assert_array_equal(batch.coef_, model._open.model_.weights()[0])
 
