@@ -18,7 +18,6 @@ import pytest
 from oneof.cli import main
 from oneof.experiments import Spec, Watcher, plots, reproduce
 from oneof.experiments import folder as report_folder
-from oneof.experiments import reproduce as reproduce_module
 from oneof.experiments.tables import ResultRow, RunRow, read_csv
 
 FEW = ["--runs", "3", "--rounds", "200"]
@@ -265,18 +264,21 @@ def test_wrong_usage_is_one_sentence_and_2(arguments, words, tmp_path, monkeypat
     assert shown.err.count("\n") == 1
 
 
-@pytest.mark.parametrize("bad", ["file", "file/below", "/proc/oneof"])
+@pytest.mark.parametrize("bad", ["file", "file/below", "taken", "/proc/oneof"])
 def test_an_unwritable_folder_is_found_before_anything_is_computed(
     bad, tmp_path, monkeypatch, capfd
 ):
     if bad.startswith("/proc") and not Path("/proc/self").exists():
         pytest.skip("there is no /proc here")
     (tmp_path / "file").write_text("in the way")
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "figures").write_text("not a folder")
 
     def nothing_may_be_loaded(*_, **__):
         raise AssertionError
 
-    monkeypatch.setattr(reproduce_module, "load_examples", nothing_may_be_loaded, raising=False)
+    module = sys.modules[reproduce.__module__]  # the package has its function by that name
+    monkeypatch.setattr(module, "load_examples", nothing_may_be_loaded)
     assert main(["reproduce", *SMALL, "--out", str(tmp_path / bad)]) == 2
     assert "nothing can be written to" in capfd.readouterr().err
     assert (tmp_path / "file").read_text() == "in the way"

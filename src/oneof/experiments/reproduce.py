@@ -142,8 +142,7 @@ def computed(
     watcher.begin("theorems")
     with clock.stage("theorems"):
         theorems = theorem_rows(spec.seed, n_jobs)
-    stand_ins = {e.instead_of: e.name for e in examples if e.instead_of}
-    claims = claim_rows(run_rows(results), stand_ins=stand_ins)
+    claims = claim_rows(run_rows(results))
     return Outcome(examples, skipped, results, claims, theorems)
 
 
