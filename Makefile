@@ -9,7 +9,7 @@ ifneq ($(wildcard ../shared/data),)
 export ONEOF_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: help run quote test check unit examples sanitize bench clean
+.PHONY: help run quote test check unit examples sanitize fuzz bench clean
 
 help:
 	@echo "make run       rerun the paper's experiments; prints where the report is"
@@ -17,6 +17,7 @@ help:
 	@echo "make test      all checks: style, types, tests, examples"
 	@echo "make bench     the speed claims, as ratios with their targets"
 	@echo "make sanitize  the kernel tests under address and undefined-behaviour sanitizers"
+	@echo "make fuzz      a million mutated inputs through the parsers, under the same sanitizers"
 	@echo "make clean     remove what these have made"
 
 run: $(VENV)/installed
@@ -43,6 +44,7 @@ bench: $(VENV)/installed
 	$(PY) benchmarks/speed.py
 	$(PY) benchmarks/experiments.py
 	$(PY) benchmarks/open_streams.py
+	$(PY) benchmarks/reading.py
 
 # Warnings of the compiler are errors; the tests run against the installed package.
 $(VENV)/installed: $(SOURCES)
@@ -57,11 +59,15 @@ build/sanitized/installed: $(SOURCES) $(VENV)/installed
 	    --config-settings=build-dir=build/sanitizing .
 	@touch $@
 
+SANITIZED := LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
+    ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc PYTHONPATH=build/sanitized
+
 sanitize: build/sanitized/installed
-	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
-	ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=build/sanitized HYPOTHESIS_PROFILE=quick \
-	    $(PY) -m pytest tests/test_kernels.py tests/test_model.py tests/test_laws.py \
+	$(SANITIZED) HYPOTHESIS_PROFILE=quick $(PY) -m pytest tests/test_kernels.py tests/test_model.py tests/test_laws.py \
 	    tests/test_readers_svmlight.py tests/test_readers_csv.py
+
+fuzz: build/sanitized/installed
+	$(SANITIZED) $(PY) tools/fuzz.py --inputs 1000000
 
 clean:
 	rm -rf $(VENV) build

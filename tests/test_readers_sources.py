@@ -275,6 +275,46 @@ def test_an_iteration_that_is_left_ends_its_thread(tmp_path):
     assert not readers()
 
 
+def test_what_a_left_iteration_had_read_does_not_turn_up_later(tmp_path):
+    rows = {
+        "rows.svm": "3 1:{}\n",
+        "rows.csv": "1,{}\n",
+        "rows.jsonl": '{{"x": {{"a": {}}}, "candidates": [1]}}\n',
+    }
+    for name, row in rows.items():
+        text = "candidates,a\n" * name.endswith("csv") + "".join(map(row.format, range(50)))
+        write(tmp_path, name, text.encode() + b"bad:\n")
+        for prefetch in (0, 2):
+            source = open_source(
+                tmp_path / name, batch_rows=20, on_bad_row="skip", prefetch=prefetch
+            )
+            for _ in range(3):
+                next(iter(source))
+            assert joined(source)[0][:, -1].tolist() == list(range(50))
+            with pytest.raises(BadRow):
+                list(open_source(tmp_path / name, batch_rows=20, classes=[1, 3]))
+
+
+def test_memory_does_not_grow_with_the_input():
+    program = (
+        "from resource import RUSAGE_SELF, getrusage; from oneof.readers import open_source\n"
+        "def peak(): return getrusage(RUSAGE_SELF).ru_maxrss\n"
+        "for i, batch in enumerate(open_source('-', 'svmlight', classes=range(5))):\n"
+        "    start = peak() if i == 10 else 0 if i < 10 else start\n"
+        "print(i, peak() - start)"
+    )
+    line = ("3,4 " + " ".join(f"{j}:{j}.25" for j in range(200)) + "\n").encode()
+    feeder = subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    for _ in range(100):
+        feeder.stdin.write(line * 500)
+    output, _ = feeder.communicate()
+    n_batches, grown = map(int, output.split())
+    assert n_batches > 30
+    assert grown < 16 << 10  # KiB; the input is 100 MB
+
+
 def test_a_program_may_end_amid_an_iteration(tmp_path):
     program = (
         "import sys; from oneof.readers import open_source\n"
