@@ -47,8 +47,10 @@ def is_labelled(sets):
 @st.composite
 def sparse_rows(draw):
     """Lists of indices and values, mostly good."""
-    if draw(st.integers(0, 3)):
-        at = sorted(draw(st.sets(st.integers(0, 6), max_size=4)))
+    kind = draw(st.integers(0, 4))
+    if kind:
+        at = draw(st.lists(st.integers(0, 6), max_size=4, unique=kind > 1))
+        at = at if kind == 2 else sorted(at)
         return at, [draw(st.floats(-9, 9, width=32)) for _ in at]
     return draw(st.lists(indices, max_size=3)), draw(st.lists(values, max_size=3))
 

@@ -291,8 +291,12 @@ def test_what_a_left_iteration_had_read_does_not_turn_up_later(tmp_path):
             for _ in range(3):
                 next(iter(source))
             assert joined(source)[0][:, -1].tolist() == list(range(50))
+        stopping = open_source(tmp_path / name, batch_rows=20, classes=[1, 3])
+        for _ in range(3):
+            seen = []
             with pytest.raises(BadRow):
-                list(open_source(tmp_path / name, batch_rows=20, classes=[1, 3]))
+                seen += (batch.position["rows"] for batch in stopping)
+            assert (seen, stopping.n_rows_read) == ([20, 40], 40)
 
 
 def test_memory_does_not_grow_with_the_input():

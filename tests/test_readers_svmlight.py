@@ -38,6 +38,8 @@ def file(tmp_path_factory):
 @example("9007199254740993")
 @example("0." + "0" * 400 + "1e400")
 @example("1" + "0" * 400 + "e-400")
+@example("1" * 400 + "e-10")
+@example("0." + "0" * 400 + "1e20")
 @example("2.2250738585072011e-308")
 @example("4.9406564584124654e-324")
 def test_numbers_are_read_as_python_reads_them(text):
@@ -81,8 +83,8 @@ def agrees(path, data, dtype, batch_rows, **options):
     good = [row for _, row in expected if row]
     rejects = path.with_suffix(".rejects")
     read = {"on_bad_row": "skip", "dtype": dtype, "batch_rows": batch_rows, "rejects": rejects}
-    if not good and options["labelled"]:
-        with pytest.raises(InputError, match=r"no good row|there are no rows"):
+    if options["labelled"] and not any(features for _, features, _ in good):
+        with pytest.raises(InputError, match=r"no good row|there are no rows|no row has a feature"):
             open_source(path, **read, **options)
         return
     source = open_source(path, **read, **options)
@@ -152,6 +154,7 @@ def tables(draw):
     n, d = draw(st.integers(1, 6)), draw(st.integers(1, 5))
     rng = np.random.default_rng(draw(st.integers(0, 99)))
     X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.6)
+    X[0, 0] = 1.5  # a file without any feature is refused
     Y = rng.random((n, 4)) < 0.4
     Y[~Y.any(axis=1), 2] = True
     return X, Y.astype(int)
@@ -236,7 +239,11 @@ def test_what_was_declared_is_held_against_the_rows(file):
 def test_the_base_can_be_detected(file):
     assert open_source(file(b"3 1:1 4:1\n"), zero_based="auto").n_features == 4
     assert open_source(file(b"3 1:1\n7 0:1 4:1\n"), zero_based="auto").n_features == 5
-    assert open_source(file(b"3\n"), zero_based="auto").n_features == 0
+
+
+def test_text_of_another_format_is_not_taken_for_rows_without_features(file):
+    with pytest.raises(InputError, match="no row has a feature: check that the format is right"):
+        open_source(file(b"a,b,label\n1,2,x\n"))
 
 
 def test_classes_of_words():

@@ -143,6 +143,8 @@ def open_source(
         first = kind(None, bad_rows=BadRows(on_bad_row), **shared, **options)
         _pass_over(files, first, unknown[0])
         found = first.found()
+        if not found["width"]:
+            raise InputError(_all_of(files), "no row has a feature: check that the format is right")
         vocabulary = found["classes"] if "classes" in unknown else vocabulary
         options |= {name: found[name] for name in unknown if name != "classes"}
         if "feature_names" in found:
@@ -235,8 +237,12 @@ def _pass_over(files: Sequence[InputFile], reader: Reader, unknown: str) -> None
         pass
     if not source.n_rows_read:
         raise InputError(
-            files[0].name if len(files) == 1 else f"{files[0].name} and the other files",
+            _all_of(files),
             f"no good row in the input, which skipped {source.n_skipped}: check the format"
             if source.n_skipped
             else "there are no rows: check that this is the right file",
         )
+
+
+def _all_of(files: Sequence[InputFile]) -> str:
+    return files[0].name if len(files) == 1 else f"{files[0].name} and the other files"

@@ -70,7 +70,7 @@ class SvmlightReader(TextReader):
         starts_at_one = 0 < self._parser.least < self._parser.width
         return {
             "zero_based": not starts_at_one,
-            "width": self.n_features - starts_at_one,
+            "width": self._parser.width - starts_at_one,
             **self._found_classes(),
         }
 
