@@ -152,6 +152,21 @@ def test_a_growing_dictionary_without_a_first_pass(file):
     assert seen == [([[1]], ["b"]), ([[0, 3]], ["b", "c"])]
 
 
+def test_going_on_needs_the_names_met_before(file):
+    path = file("".join(f'{{"x": {{"f{i}": {i}}}, "candidates": 3}}\n' for i in range(1, 5)))
+    first = open_source(path, classes=[3], batch_rows=2)
+    position = next(iter(first)).position
+    later = open_source(path, classes=[3], feature_names=["f1", "f2"], new_features="grow")
+    later.seek(position)
+    assert joined(later)[0].tolist() == [[0, 0, 3, 0], [0, 0, 0, 4]]
+    without = open_source(path, classes=[3])
+    without.seek(position)
+    with pytest.raises(
+        ValueError, match=r"2 features had names .*, and 0 are known: give them all"
+    ):
+        list(without)
+
+
 def test_names_are_hashed_as_scikit_learn_hashes_them(file):
     row = {"a": 1.5, "color": "red", "é": -2, "word": "x"}
     source = open_source(file(json.dumps({"x": row, "candidates": ["y"]})), hash_bits=4)

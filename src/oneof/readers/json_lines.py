@@ -248,6 +248,12 @@ class JsonLinesReader(Reader):
                     f"the feature {show(name)} is not one of the {len(self._columns)} that are "
                     "known: correct it, or say new_features='ignore'"
                 )
+            if len(self._columns) < self._width:
+                # A new name would take the column of one that was met before the place.
+                raise ValueError(
+                    f"{self._width} features had names before the place to continue from, and "
+                    f"{len(self._columns)} are known: give them all as feature_names"
+                )
             _check_text(name, "feature")
             index = self._columns[name] = len(self._columns)
         return index, 1
