@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 import hostile
 import oneof
 from learners import LEARNERS, Stream, streams
-from oneof.persistence import replacing
+from oneof.persistence import rehearse, replacing
 from test_laws import bits, learnt
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -314,3 +314,15 @@ def test_learnt_models_of_the_tables_can_be_told_apart():
     stream = Stream(np.eye(4), [{0, 1}, {1}, {2}, {0}], 3)
     kinds = {pickle.dumps(bits(learnt(learner, stream))) for learner in LEARNERS}
     assert len(kinds) > 3
+
+
+def test_a_rehearsal_writes_nothing_and_fails_early(tmp_path):
+    (tmp_path / "old").write_bytes(b"old")
+    for name in ("old", "new"):
+        rehearse(tmp_path / name)
+    assert os.listdir(tmp_path) == ["old"]
+    assert (tmp_path / "old").read_bytes() == b"old"
+    with pytest.raises(FileNotFoundError, match="missing/m"):
+        rehearse(tmp_path / "missing" / "m")
+    with pytest.raises(IsADirectoryError):
+        rehearse(tmp_path)

@@ -130,6 +130,43 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         labels: Array = self.classes_[predictions]
         return labels
 
+    def begin(
+        self, classes: npt.ArrayLike, n_features: int, dtype: npt.DTypeLike = np.float64
+    ) -> Self:
+        """Become a model that has learnt nothing yet, for a stream to be fed to `learn_next`."""
+        self.classes_ = given_classes(classes)
+        self.n_features_in_ = n_features
+        self.model_ = OnlineModel(
+            self.learner(), self.classes_.size, n_features, dtype, self.fit_intercept
+        )
+        self.n_iter_ = 1
+        return self
+
+    def learn_next(self, X: Any, candidates: CandidateSets) -> npt.NDArray[np.int32]:
+        """Learn the next rows of a stream whose features may grow in number.
+
+        Parameters
+        ----------
+        X : ndarray or csr_array
+            Of the model's dtype. New columns come behind the known ones; CSR rows may have fewer.
+        candidates : CandidateSets
+            In the classes of the model.
+
+        Returns
+        -------
+        ndarray of int32
+            The class predicted for each row before learning it, as an index of `classes_`.
+        """
+        model: OnlineModel = self.model_
+        if X.shape[1] > model.n_features:
+            model.grow(X.shape[1], model.n_classes)
+            self.n_features_in_ = X.shape[1]
+        predicted = model.learn(
+            Rows(X), candidate_sets(candidates, self.classes_), is_progressive=True
+        )
+        assert predicted is not None
+        return predicted
+
     def predict(self, X: Any) -> Array:
         """Return the label with the largest score of each row."""
         codes = self._fitted().predict(self._rows(X))

@@ -8,8 +8,13 @@ import typer
 from typer.exceptions import TyperException
 
 from oneof.cli import INTERRUPTED, say
+from oneof.cli.convert import ambiguate, convert
 from oneof.cli.datasets import datasets
+from oneof.cli.evaluate import evaluate
+from oneof.cli.inspect import inspect
+from oneof.cli.predict import predict
 from oneof.cli.reproduce import reproduce
+from oneof.cli.train import train
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,8 +34,10 @@ def _common() -> None:
     """Keep a single command a command of its own."""
 
 
-app.command()(reproduce)
-app.command()(datasets)
+for command in (
+    train, predict, evaluate, inspect, ambiguate, convert, reproduce, datasets
+):  # fmt: skip
+    app.command()(command)
 
 
 def run(arguments: Sequence[str]) -> int:

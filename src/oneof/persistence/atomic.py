@@ -46,6 +46,17 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         raise
 
 
+class _RehearsalError(Exception):
+    """Ends a write that was not meant."""
+
+
+def rehearse(path: str | os.PathLike[str]) -> None:
+    """Raise now if `replacing` could not even begin, rather than after hours of work."""
+    if not os.path.exists(path) or os.path.isfile(path) or os.path.isdir(path):
+        with suppress(_RehearsalError), replacing(path):
+            raise _RehearsalError
+
+
 def _partial(target: Path) -> Path:
     """Return where `target` is while this process writes it."""
     return target.with_name(f".{target.name}.{os.getpid()}.partial")

@@ -136,6 +136,11 @@ def _is_plain(value: Any) -> bool:
     return value is None or isinstance(value, bool | int | float | str)
 
 
+def _is_setting(value: Any) -> bool:
+    is_list = isinstance(value, list) and all(isinstance(part, str) for part in value)
+    return is_list or _is_plain(value)
+
+
 def _restored(header: dict[str, Any], arrays: dict[str, Array]) -> OnlineClassifier:
     _check_fields(header)
     estimator = _estimator(header["learner"], header["parameters"])
@@ -167,8 +172,8 @@ def _check_fields(header: dict[str, Any]) -> None:
     for name in ("n_features", "n_iter"):
         if header[name] < 0:
             fault(f"its field {name!r} is negative: the file is damaged")
-    for name in ("parameters", "reading"):
-        if not all(map(_is_plain, header[name].values())):
+    for name, is_valid in (("parameters", _is_plain), ("reading", _is_setting)):
+        if not all(map(is_valid, header[name].values())):
             fault(f"its field {name!r} holds more than plain values: the file is damaged")
 
 

@@ -1,0 +1,1 @@
+"""Whole files through a learner, a batch at a time: training, prediction, evaluation."""
