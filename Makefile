@@ -45,6 +45,7 @@ bench: $(VENV)/installed
 	$(PY) benchmarks/experiments.py
 	$(PY) benchmarks/open_streams.py
 	$(PY) benchmarks/reading.py
+	$(PY) benchmarks/files.py
 
 # Warnings of the compiler are errors; the tests run against the installed package.
 $(VENV)/installed: $(SOURCES)

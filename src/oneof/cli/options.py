@@ -41,7 +41,7 @@ def _reading(kind: Any, *names: str, **more: Any) -> Any:
 
 
 _COLUMN = {"metavar": "NAME"}
-# By the names that readers have for them; the two of svmlight's and rows' own are turned below.
+# By the readers' own names, but for one_based, which stands for zero_based=False.
 READING: dict[str, Any] = {
     "format": _reading(
         str | None, "--format", "-f",

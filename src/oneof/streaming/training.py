@@ -69,8 +69,8 @@ class Training:
     every_seconds: float | None = None
     counts: Counts = field(default_factory=Counts)
     place: Place = field(default_factory=Place)
-    _is_busy: bool = False
-    _is_stopping: bool = False
+    _is_busy: bool = field(default=False, init=False)
+    _is_stopping: bool = field(default=False, init=False)
 
     def run(self) -> None:
         """Learn all that is left; raise `Stopped` on Ctrl-C or SIGTERM."""

@@ -1,0 +1,186 @@
+"""Training on files against Vowpal Wabbit, end to end, and the memory it takes.
+
+Run with `make bench`. MNIST's 60 000 training rows with three candidates each, as text, Parquet and
+Vowpal Wabbit's cache; neither's process start is counted. Reading overlaps learning on two threads,
+in both. `pip install vowpalwabbit` gives the other side; without it these lines are left out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from common import Table, ambiguous, load, run, seconds  # first: it keeps NumPy to one thread
+
+import numpy as np
+from scipy import sparse
+
+from oneof.catalogue import LEARNERS
+from oneof.cli import main as oneof_command
+from oneof.writers import open_writer
+
+CLASSES = "0,1,2,3,4,5,6,7,8,9"
+LEARNER = "avg-pegasos"
+
+
+def write_files(folder: Path) -> None:
+    """Write the rows for both sides; values have four digits in every text."""
+    X, y = load("mnist")
+    X, y = sparse.csr_matrix(X[:60_000]), y[:60_000]
+    Y = ambiguous(y, 3)
+    words = [f"{v / 255:.4g}" for v in range(256)]
+    codes = np.rint(X.data * 255).astype(int).tolist()
+    indices, ends = X.indices.tolist(), X.indptr.tolist()
+    with (folder / "rows.svm").open("w") as ours, (folder / "rows.vw").open("w") as theirs:
+        for i, truth in enumerate(y.tolist()):
+            at = range(ends[i], ends[i + 1])
+            features = " ".join(f"{indices[j]}:{words[codes[j]]}" for j in at)
+            candidates = Y.codes[3 * i : 3 * i + 3].tolist()
+            labels = ",".join(map(str, candidates))
+            costs = " ".join(f"{k + 1}:{int(k not in candidates)}" for k in range(10))
+            ours.write(f"{labels} {features} # truth={truth}\n")
+            theirs.write(f"{costs} | {features}\n")
+    with open_writer(folder / "rows.parquet") as writer:
+        writer.write(X, Y, y.astype(np.int32))
+
+
+def command(*arguments) -> None:
+    with contextlib.redirect_stdout(io.StringIO()):
+        code = oneof_command([str(a) for a in arguments])
+    assert code == 0, arguments
+
+
+def train(path: Path, *options: str):
+    out = path.with_suffix(".oneof")
+    return lambda: command("train", path, "--classes", CLASSES, "-q", "-o", out, *options)
+
+
+def wabbit(arguments: str):
+    from vowpalwabbit import Workspace
+
+    return lambda: Workspace(f"--csoaa 10 --quiet {arguments}").finish()
+
+
+def against_vowpal_wabbit(table: Table) -> None:
+    table.head("Against Vowpal Wabbit --csoaa 10, MNIST with 3 candidates, files end to end")
+    try:
+        import vowpalwabbit  # noqa: F401
+    except ImportError:
+        print("  left out: vowpalwabbit is not installed (pip install vowpalwabbit)")
+        return
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_files(folder)
+        text, cache = f"-d {folder}/rows.vw", f"-d {folder}/rows.vw --cache_file {folder}/cache"
+        wabbit(cache)()
+        vw_text, vw_cache, ours_text, ours_parquet, ours_predict, with_pass = seconds(
+            wabbit(text),
+            wabbit(cache),
+            train(folder / "rows.svm", "--model", LEARNER),
+            train(folder / "rows.parquet", "--model", LEARNER),
+            lambda: command("predict", folder / "rows.svm", "-m", folder / "rows.oneof",
+                            "-o", folder / "p.csv"),
+            lambda: command("train", folder / "rows.svm", "--model", LEARNER, "-q"),
+            repeats=7,
+        )  # fmt: skip
+        note = f"{vw_text:.2f} s → {ours_text:.2f} s"
+        table.at_least("oneof train, text, against its text", 5, vw_text / ours_text, note)
+        table.line(
+            "  with a first pass for the classes",
+            "",
+            f"{vw_text / with_pass:.1f} ×",
+            True,
+            f"{with_pass:.2f} s",
+        )
+        note = f"{vw_text:.2f} s → {ours_parquet:.2f} s"
+        table.at_least("oneof train, Parquet, against its text", 10, vw_text / ours_parquet, note)
+        note = f"{vw_cache:.2f} s → {ours_parquet:.2f} s"
+        table.at_least("oneof train, Parquet, against its cache", 5, vw_cache / ours_parquet, note)
+        table.at_most(
+            "oneof predict against oneof train, text",
+            1,
+            ours_predict / ours_text,
+            f"{ours_predict:.2f} s",
+        )
+        accuracy(table, folder)
+
+
+def accuracy(table: Table, folder: Path) -> None:
+    """Compare progressive errors: every row predicted before it is learnt."""
+    y = load("mnist")[1][:60_000]
+    wabbit(f"-d {folder}/rows.vw -p {folder}/predictions")()
+    predicted = np.loadtxt(folder / "predictions", dtype=int, usecols=0) - 1
+    theirs = float(np.mean(predicted != y))
+    errors = {}
+    for name in LEARNERS:
+        for options in ([], ["--average"]):
+            log = folder / "log"
+            train(folder / "rows.svm", "--model", name, "--log", str(log), *options)()
+            last = json.loads(log.read_text().splitlines()[-1])
+            errors[" ".join([name, *options])] = last["n_errors"] / last["n_known"]
+    best = min(errors, key=errors.__getitem__)
+    for name, error in errors.items():
+        print(f"    {name:<42} progressive error {error:.2%}")
+    table.line(
+        "progressive error of our best learner",
+        f"≤ {theirs:.2%}",
+        f"{errors[best]:.2%}",
+        errors[best] <= theirs,
+        best,
+    )
+
+
+MEASURED = """
+import resource, sys
+from oneof.cli import main
+import oneof.cli.app, oneof.cli.training
+with open("/proc/self/statm") as file:
+    before = int(file.read().split()[1]) * resource.getpagesize() >> 20
+code = main(sys.argv[1:])
+print("MB", before, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10)
+sys.exit(code)
+"""
+
+
+def memory(table: Table) -> None:
+    table.head("Memory of training on a generated file of 2 GB, above the libraries' own")
+    with tempfile.TemporaryDirectory() as name:
+        path, part = Path(name, "rows.svm"), Path(name, "part.svm")
+        rng = np.random.default_rng(0)
+        lines = []
+        for _ in range(20_000):
+            places = np.sort(rng.choice(50_000, 75, replace=False)).tolist()
+            values = rng.random(75).tolist()
+            features = " ".join(f"{j}:{v:.4f}" for j, v in zip(places, values, strict=True))
+            lines.append(f"{rng.integers(10)},{10 + rng.integers(10)} {features}\n")
+        part.write_text("".join(lines))
+        block = part.read_bytes()
+        with path.open("wb") as file:
+            while file.tell() < 2 << 30:
+                file.write(block)
+        model_megabytes = 50_001 * 32 * 4 / 2**20
+        done = subprocess.run(
+            [sys.executable, "-c", MEASURED, "train", str(path), "-q", "-o", f"{name}/m"],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        _, before, after = done.stdout.splitlines()[-1].split()
+        above = int(after) - int(before) - model_megabytes
+        table.line(
+            "2 GB of svmlight text, sparse",
+            "≤ 150 MB",
+            f"{above:.0f} MB",
+            above <= 150,
+            f"the libraries take {before} MB, the model {model_megabytes:.0f} MB",
+        )
+
+
+GROUPS = {"vw": against_vowpal_wabbit, "memory": memory}
+
+
+if __name__ == "__main__":
+    sys.exit(run(GROUPS))
