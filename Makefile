@@ -61,10 +61,11 @@ build/sanitized/installed: $(SOURCES) $(VENV)/installed
 	@touch $@
 
 SANITIZED := LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
-    ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc PYTHONPATH=build/sanitized
+    ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 PYTHONMALLOC=malloc PYTHONPATH=build/sanitized
 
 sanitize: build/sanitized/installed
 	$(SANITIZED) HYPOTHESIS_PROFILE=quick $(PY) -m pytest tests/test_kernels.py tests/test_model.py tests/test_laws.py \
+	    tests/test_growth.py tests/test_open_classifier.py \
 	    tests/test_readers_svmlight.py tests/test_readers_csv.py
 
 fuzz: build/sanitized/installed

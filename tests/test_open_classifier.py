@@ -202,7 +202,11 @@ BAD_BATCHES = {
     "NaN": ({"a": [1.0, 2.0], "new": [3.0, math.nan]}, ["x", "z"], r"row 1: feature 'new' is NaN"),
     "text": ({"a": [1.0, 2.0], "new": [3.0, "red"]}, ["x", "z"], r"row 1: feature 'new' is 'red'"),
     "length": ({"new": [1.0, 2.0]}, ["x"], r"X has 2 rows, but y has 1: give one per row"),
-    "late no candidate": ({"a": [1.0, 2.0, 3.0]}, ["z", "v", []], r"row 2 has no candidate"),
+    "late no candidate": (
+        {"a": [1.0, 2.0, 3.0], "new": [1.0, 1.0, 1.0]},
+        ["z", "x", []],
+        r"row 2 has no candidate",
+    ),
     "late overflow": ({"a": [1e308] * 3, "b": [-1e308] * 3}, ["z", "y", "v"], r"overflow"),
     "no label": ({"a": [1.0]}, [None], r"row 0 has no label"),
     "a name": ({"a": [1.0], 1.5: [1.0]}, ["x"], r"1.5 names no feature"),
@@ -213,7 +217,10 @@ BAD_BATCHES = {
 def test_a_bad_batch_changes_nothing(case):
     columns, y, message = BAD_BATCHES[case]
     model = OpenClassifier(oneof.AvgPerceptron(eta0=10))
-    looped(model, [{"a": 1.0, "b": -1.0}, {"b": 3.0}], ["x", {"y"}])
+    # There is room for another feature and another class.
+    looped(model, [{"a": 1.0, "b": -1.0}, {"b": 3.0, "c": 1.0}], ["x", {"y", "w"}])
+    assert len(model.model_._room) > len(model.model_._weights)
+    assert model.model_._stride > len(model.classes_)
     before = pickle.dumps(model)
     with pytest.raises(ValueError, match=message):
         model.learn_many(pd.DataFrame(columns), pd.Series(y, dtype=object))
