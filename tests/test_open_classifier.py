@@ -401,6 +401,24 @@ def test_hashed_features_are_feature_hashers(average, stream, n, seed):
     assert open_.model_.n_features == n
 
 
+def test_features_that_cancel_each_other_leave_no_trace():
+    """A column whose sum is 0 is left out, as a 0 is: it would move the others' partial sums."""
+    n = 64
+    names = [f"f{i}" for i in range(2000)]
+    pair = [name for name in names if hashed_column(name, n) == hashed_column("f0", n)][:2]
+    others = {hashed_column(name, n)[0]: name for name in names}
+    others.pop(hashed_column("f0", n)[0])
+    rng = np.random.default_rng(3)
+    with_pair, without = (
+        OpenClassifier(oneof.AvgPegasos(), range(3), max_features=n) for _ in range(2)
+    )
+    for k in rng.integers(0, 3, 60).tolist():
+        row = {name: rng.normal() for name in others.values() if rng.random() < 0.5}
+        without.learn_one(row, k)
+        with_pair.learn_one({pair[0]: 0.7, **row, pair[1]: -0.7}, k)
+    assert bits(with_pair) == bits(without)
+
+
 def test_memory_is_bounded_where_wanted():
     model = OpenClassifier(oneof.MaxPerceptron(), max_features=64)
     for i in range(500):
