@@ -57,7 +57,8 @@ sets is bold.</p>"""
 
 _ALPHAS = """
 <p>λ has the lowest rate of mistakes over tuning runs of their own. † marks the smallest or the
-largest λ that was tried.</p>"""
+largest λ that was tried. Where λ is so large that every round has a loss, it only scales W: all
+such λ predict alike, up to rounding.</p>"""
 
 _THEOREMS = {
     1: "<b>Theorem 1.</b> Updates of Avg Perceptron on streams that some weights separate with "
