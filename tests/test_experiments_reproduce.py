@@ -316,12 +316,21 @@ def test_a_failure_while_writing_leaves_whole_files_only(tmp_path, monkeypatch):
     }
 
 
+# A job that a shell has put into the background is deaf to Ctrl-C, and so are its children.
+HEARS_CTRL_C = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from oneof.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
 def test_ctrl_c_ends_a_real_run_with_a_sentence_and_no_file(tmp_path):
     out = tmp_path / "out"
     arguments = ["reproduce", "--dataset", "satimage", "--runs", "20000", "--out", str(out)]
     environment = {**os.environ, "ONEOF_CACHE": str(tmp_path)}
     process = subprocess.Popen(
-        [sys.executable, "-m", "oneof", *arguments],
+        [sys.executable, "-c", HEARS_CTRL_C, *arguments],
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
