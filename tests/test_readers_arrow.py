@@ -186,6 +186,14 @@ def test_values_of_the_right_type_are_not_copied(folder):
         assert not array.flags.writeable
 
 
+def test_indices_beyond_those_declared_can_be_left_out(folder):
+    path = write(folder, SPARSE, "parquet")
+    (batch,) = open_source(path, n_features=5, new_features="ignore")
+    assert batch.X.toarray()[:3].tolist() == [[0, 0, 0, 0, 1], [0, 1, 0, 0, 0], [0, 0, 2, 0, 0]]
+    with pytest.raises(BadRow, match="parquet:2: an index is beyond the 5 features"):
+        open_source(path, n_features=5)
+
+
 def test_a_column_of_lists_is_dense_rows(folder):
     for kind in (pa.list_(pa.float64()), pa.list_(pa.float64(), 2)):
         rows = pa.array([[1, 2], None, [3, 4], [5, None]], kind)
@@ -211,6 +219,8 @@ def test_columns_are_matched_by_name_and_labels_may_be_dictionaries(folder):
     X, sets, _ = joined(source)
     assert (X.tolist(), sets) == ([[1, 1], [0, 2]], [{"a"}, {"b"}])
     assert joined(open_source(path, labelled=False, **ours))[1] == [None, None]
+    with pytest.raises(InputError, match="has 2 columns of features, where 3 are expected"):
+        open_source(path, n_features=3, **ours)
     with pytest.raises(InputError, match="no column 'w', which is a feature"):
         open_source(path, feature_names=["w"], **ours)
     with pytest.raises(InputError, match="the column 'u' is not one of the 1 features"):

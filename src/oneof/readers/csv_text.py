@@ -127,9 +127,9 @@ class CsvReader(TextReader):
 
     def _look_at(self, file: InputFile, header: list[str]) -> None:
         """Tell the parser what the columns of this file are."""
-        for name in header:
-            if header.count(name) > 1:
-                raise InputError(file.name, f"two columns are named {name!r}: rename one")
+        if len(set(header)) < len(header):
+            name = next(name for name in header if header.count(name) > 1)
+            raise InputError(file.name, f"two columns are named {name!r}: rename one")
         if all(_kernels.number(name) is not None for name in header):
             raise InputError(
                 file.name, "the first line holds numbers only: it must name the columns"
@@ -153,29 +153,32 @@ class CsvReader(TextReader):
             self._make_parser()
         if not self._n_hashed:
             self._require(file, header, self._names or ())
-        columns = [self._column(name, special, file) for name in header]
+        places = {name: j for j, name in enumerate(self._names or ())}
+        columns = [self._column(name, special, places, file) for name in header]
         self._parser.set_columns(columns)
         self._header = header
 
-    def _column(self, name: str, special: dict[str, int], file: InputFile) -> tuple[int, int, str]:
+    def _column(
+        self, name: str, special: dict[str, int], places: dict[str, int], file: InputFile
+    ) -> tuple[int, int, str]:
         if name in special:
             return special[name], 0, ""
         if self._n_hashed:
             return (_HASHED_WORD if name in self._words else _HASHED_NUMBER), 0, name
-        assert self._names is not None
-        if name in self._names:
-            return _NUMBER, self._names.index(name), ""
+        if name in places:
+            return _NUMBER, places[name], ""
         if self._ignores_new:
             return _IGNORED, 0, ""
         raise InputError(
             file.name,
-            f"the column {name!r} is not one of the {len(self._names)} features: "
+            f"the column {name!r} is not one of the {len(places)} features: "
             "leave it out with ignore_columns",
         )
 
     def _require(self, file: InputFile, header: list[str], names: Any) -> None:
+        present = set(header)
         for name in names:
-            if name not in header:
+            if name not in present:
                 raise InputError(
                     file.name,
                     f"there is no column {name!r} among {', '.join(header[:8])}"

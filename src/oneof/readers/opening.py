@@ -176,7 +176,7 @@ def _options(kind: Any, new_features: str | None, **given: Any) -> dict[str, Any
         elif value not in (None, ()):
             raise ValueError(f"{name} means nothing to {kind.format}: leave it out")
     is_declared = options.get("feature_names") is not None or (
-        options.get("n_features") is not None and kind.format == "svmlight"
+        options.get("n_features") is not None and not kind.can_grow
     )
     options["new_features"] = _growth(new_features, is_declared, kind.can_grow)
     return options

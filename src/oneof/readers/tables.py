@@ -89,6 +89,8 @@ def table_of(
         raise ValueError(f"the column {extra[0]!r} is not one of the {len(used)} features")
     if not used:
         raise ValueError("has no column of features")
+    if n_features not in (None, len(used)):
+        raise ValueError(f"has {len(used)} columns of features, where {n_features} are expected")
     for name in used:
         kind = kinds[name]
         is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
