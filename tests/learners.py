@@ -1,6 +1,7 @@
 """The table of learners that the laws hold for: a new learner joins here, and only here."""
 
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from hypothesis import strategies as st
@@ -25,7 +26,32 @@ class Learner:
 
     def step(self, W, x, Y, t, sample_weight=1.0):
         rule = reference.RULES[self.rule]
-        return rule(W, x, Y, t, self.loss, sample_weight=sample_weight, **self.parameters)
+        parameters = {name: v for name, v in self.parameters.items() if name != "beta"}
+        return rule(W, x, Y, t, self.term, sample_weight=sample_weight, **parameters)
+
+    @property
+    def term(self):
+        """The loss as the reference takes it."""
+        if self.loss == "soft":
+            return partial(reference.soft_term, beta=self.parameters["beta"])
+        return self.loss
+
+    @property
+    def is_bounded(self):
+        """Whether no row, however long, makes the scores of the next one overflow."""
+        steps_by_length = self.rule == "passive_aggressive" or (
+            self.rule == "gradient" and self.parameters.get("step") != "sqrt"
+        )
+        return self.rule == "pegasos" or steps_by_length
+
+    def sensitivity(self, x, moved):
+        """How far W moves per unit of error in the scores, where it moved so far: at most."""
+        longest, xx = np.abs(x).max(initial=0), x @ x
+        if self.rule == "gradient":
+            eta0 = self.parameters.get("eta0", 3)
+            return eta0 * longest / (1 if self.parameters.get("step") == "sqrt" else max(xx, 1e-9))
+        by_hinge = 2 * longest / xx if self.rule == "passive_aggressive" and xx > 0 else 0
+        return self.parameters.get("beta", 0) * moved + by_hinge
 
 
 LEARNERS = [
@@ -53,6 +79,52 @@ LEARNERS = [
         "max",
         "pegasos",
         {"alpha": 30.0, "shrink": "always"},
+    ),
+    Learner("soft-perceptron", oneof.SoftPerceptron, "soft", "perceptron", {"beta": 0.7}),
+    Learner(
+        "soft-perceptron-mistake",
+        oneof.SoftPerceptron,
+        "soft",
+        "perceptron",
+        {"beta": 5.0, "eta0": 0.2, "update": "mistake"},
+    ),
+    Learner("soft-pegasos", oneof.SoftPegasos, "soft", "pegasos", {"beta": 1.5, "alpha": 0.1}),
+    *(
+        Learner(
+            f"{loss}-{variant.lower()}{'-exact' if exact else ''}",
+            {
+                "avg": oneof.AvgPassiveAggressive,
+                "max": oneof.MaxPassiveAggressive,
+                "soft": oneof.SoftPassiveAggressive,
+            }[loss],
+            loss,
+            "passive_aggressive",
+            {
+                "C": C,
+                "variant": variant,
+                "exact": exact,
+                **({"beta": 1.3} if loss == "soft" else {}),
+            },
+        )
+        for loss, variant, exact, C in [
+            ("avg", "PA", False, 1.0),
+            ("max", "PA-I", False, 0.05),
+            ("avg", "PA-II", False, 0.5),
+            ("soft", "PA-I", False, 0.3),
+            ("avg", "PA", True, 1.0),
+            ("avg", "PA-I", True, 0.02),
+            ("avg", "PA-II", True, 0.1),
+            ("max", "PA-I", True, 0.5),
+            ("soft", "PA-II", True, 2.0),
+        ]
+    ),
+    Learner("candidate-logistic", oneof.CandidateLogistic, "log", "gradient"),
+    Learner(
+        "candidate-logistic-sqrt",
+        oneof.CandidateLogistic,
+        "log",
+        "gradient",
+        {"step": "sqrt", "eta0": 0.2, "alpha": 0.1},
     ),
 ]
 FORMS = ["dense", "fortran", "strided", "csr32", "csr64"]

@@ -40,17 +40,29 @@ def max_term(s, Y):
     return max(s[i] for i in Y), {best(s, Y): 1.0}
 
 
+def soft_term(s, Y, beta):
+    top = s[best(s, Y)]
+    e = {i: np.exp(beta * (s[i] - top)) for i in Y}
+    total = sum(e.values())
+    return top + np.log(total / len(Y)) / beta, {i: e[i] / total for i in Y}
+
+
+# A loss is one of these names, or a function like soft_term with its β.
 LOSSES = {"avg": avg_term, "max": max_term}
 
 
+def term(loss, s, Y):
+    return (LOSSES.get(loss) or loss)(s, Y)
+
+
 def margin(loss, s, Y):
-    return LOSSES[loss](s, Y)[0] - s[rival(s, Y)]
+    return term(loss, s, Y)[0] - s[rival(s, Y)]
 
 
 def contrast(loss, s, Y):
     c = np.zeros(len(s))
-    for i, gradient in LOSSES[loss](s, Y)[1].items():
-        c[i] = gradient
+    for i, share in term(loss, s, Y)[1].items():
+        c[i] = share
     c[rival(s, Y)] = -1.0
     return c
 
@@ -80,7 +92,70 @@ def pegasos(W, x, Y, t, loss, alpha=0.01, shrink="on-loss", sample_weight=1.0):
     return W * min(1.0, 1 / np.sqrt(alpha) / norm) if norm > 0 else W, True
 
 
-RULES = {"perceptron": perceptron, "pegasos": pegasos}
+def passive_aggressive(W, x, Y, _t, loss, C=1.0, variant="PA-I", exact=False, sample_weight=1.0):
+    s, xx = scores(W, x), x @ x
+    if xx == 0 or hinge(loss, s, Y) == 0:
+        return W, False
+    if exact:
+        return W + sample_weight * np.outer(x, exact_contrast(loss, s, Y, xx, C, variant)), True
+    c = contrast(loss, s, Y)
+    n, step = c @ c, hinge(loss, s, Y) / (c @ c * xx)
+    if variant == "PA-I":
+        step = min(C, step)
+    elif variant == "PA-II":
+        step = hinge(loss, s, Y) / (n * xx + 1 / (2 * C))
+    return W + sample_weight * step * np.outer(x, c), True
+
+
+def exact_contrast(loss, s, Y, xx, C, variant):
+    """The step and contrast of all rivals at once: λ_j = [ℓ_j − θ]₊/xx for each."""
+    m, shares = term(loss, s, Y)
+    losses = sorted((max(0.0, 1 - m + s[j]) for j in rivals(s, Y)), reverse=True)
+    a = sum(q**2 for q in shares.values()) + (1 / (2 * C * xx) if variant == "PA-II" else 0)
+    theta = grown(losses, lambda S: a * sum(S) / (1 + len(S) * a))
+    if variant == "PA-I" and sum(max(0, loss - theta) for loss in losses) > C * xx:
+        theta = grown(losses, lambda S: (sum(S) - C * xx) / len(S))
+    u = np.zeros(len(s))
+    for j in rivals(s, Y):
+        u[j] = -max(0.0, 1 - m + s[j] - theta) / xx
+    for i, q in shares.items():
+        u[i] = -q * sum(u[rivals(s, Y)])
+    return u
+
+
+def grown(losses, theta_of):
+    """θ of the support that grows while the next loss exceeds the θ that includes it."""
+    n = 1
+    while n < len(losses) and losses[n] > theta_of(losses[: n + 1]):
+        n += 1
+    return theta_of(losses[:n])
+
+
+def softmax(s):
+    e = np.exp(s - s.max())
+    return e / e.sum()
+
+
+def log_loss(s, Y):
+    return -np.log(sum(softmax(s)[i] for i in Y))
+
+
+def gradient(W, x, Y, t, _loss, eta0=3.0, step="normalized", alpha=0.0, sample_weight=1.0):
+    s, xx, inside = scores(W, x), x @ x, sorted(Y)
+    if xx == 0 or not rivals(s, Y):
+        return W, False
+    p, q = softmax(s), np.zeros(len(s))
+    q[inside] = softmax(s[inside])
+    size = eta0 / xx if step == "normalized" else eta0 / np.sqrt(t)
+    return W / (1 + size * alpha) + sample_weight * size * np.outer(x, q - p), True
+
+
+RULES = {
+    "perceptron": perceptron,
+    "pegasos": pegasos,
+    "passive_aggressive": passive_aggressive,
+    "gradient": gradient,
+}
 
 
 def learn(X, candidates, n_classes, loss, rule, weights=None, **parameters):

@@ -17,9 +17,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import oneof
+from oneof.catalogue import LEARNERS
 from oneof.metrics import neg_ambiguous_loss, neg_avg_hinge, neg_max_hinge
 
-ESTIMATORS = [oneof.AvgPerceptron, oneof.MaxPerceptron, oneof.AvgPegasos, oneof.MaxPegasos]
+ESTIMATORS = list(LEARNERS.values())
 every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS)
 
 CHECKS = """
@@ -96,7 +97,7 @@ def test_every_form_of_y_is_the_same(estimator, problem):
 @pytest.mark.parametrize("scorer", [neg_ambiguous_loss, neg_avg_hinge, neg_max_hinge])
 def test_grid_search_on_candidate_sets(estimator, problem, scorer):
     X, Y, _ = problem
-    name = "alpha" if "Pegasos" in estimator.__name__ else "eta0"
+    name = next(p for p in ("eta0", "alpha", "C") if p in estimator().get_params())
     grid = {f"{estimator.__name__.lower()}__{name}": [0.01, 1.0]}
     search = GridSearchCV(
         make_pipeline(StandardScaler(), estimator(random_state=0)), grid, scoring=scorer, n_jobs=2

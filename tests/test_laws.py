@@ -44,9 +44,9 @@ def is_near_tie(learner: Learner, s, Y, tolerance):
 
     close = [
         gap(s[others]),
-        gap(s[list(Y)]) if learner.loss != "avg" else np.inf,
+        gap(s[list(Y)]) if learner.loss == "max" else np.inf,
         abs(s[reference.best(s, Y)] - s[reference.rival(s, Y)]),
-        abs(1 - reference.margin(learner.loss, s, Y)),
+        abs(1 - reference.margin(learner.term, s, Y)) if learner.loss != "log" else np.inf,
     ]
     exact_zero = not s.any()  # ties at W = 0 are exact, and the first class wins
     return min(close[3:] if exact_zero else close) < tolerance
@@ -79,6 +79,7 @@ def test_kernel_follows_the_paper_round_by_round(learner, dtype, form, stream, w
             n_mistakes += reference.is_mistake(s, Y)
             step = np.abs(expected - W).max()
             room = 64 * eps * (np.abs(W).max() + step + 1 / np.sqrt(len(W)))
+            room += learner.sensitivity(with_one, step) * tolerance
             np.testing.assert_allclose(after, expected, rtol=64 * eps, atol=room)
         else:
             n_updates, n_mistakes = model.n_updates_, model.n_mistakes_
@@ -96,7 +97,7 @@ def test_averaged_weights_are_the_mean_after_each_round(learner, dtype, stream, 
     steepest = (1 / learner.parameters["alpha"] if learner.rule == "pegasos" else 1) * np.abs(
         stream.X
     ).max(initial=1)
-    amplified = 64 if learner.rule == "pegasos" else 1
+    amplified = 64 if "alpha" in learner.parameters else 1
     total, largest = 0.0, 0.0
     for t, (x, Y) in enumerate(zip(stream.X, stream.sets, strict=True), start=1):
         row = x[None].astype(dtype)
@@ -190,7 +191,9 @@ def test_permuting_classes_permutes_the_model(learner, stream, seed):
         sets = [{int(rank[k]) for k in Y} for Y in stream.sets]
         models.append(model.partial_fit(X, sets))
     straight, permuted = models
-    assert straight.n_updates_ == permuted.n_updates_
+    # A row that comes again has a margin of 1 to Passive-Aggressive: rounding tells if it moves.
+    if learner.rule != "passive_aggressive":
+        assert straight.n_updates_ == permuted.n_updates_
     scale = 1e-9 * (1 + np.abs(straight.coef_).max())
     np.testing.assert_allclose(straight.coef_[order], permuted.coef_, rtol=1e-9, atol=scale)
 
@@ -210,7 +213,14 @@ def test_renamed_classes_learn_the_same(learner, stream):
 @pytest.mark.parametrize("average", [False, True])
 @pytest.mark.parametrize(
     ("avg", "max_"),
-    [(oneof.AvgPerceptron(), oneof.MaxPerceptron()), (oneof.AvgPegasos(), oneof.MaxPegasos())],
+    [
+        (oneof.AvgPerceptron(), oneof.MaxPerceptron()),
+        (oneof.AvgPegasos(), oneof.MaxPegasos()),
+        (oneof.AvgPassiveAggressive(), oneof.MaxPassiveAggressive()),
+        (oneof.AvgPassiveAggressive(exact=True), oneof.MaxPassiveAggressive(exact=True)),
+        (oneof.SoftPerceptron(beta=0.3), oneof.MaxPerceptron()),
+        (oneof.SoftPassiveAggressive(exact=True), oneof.AvgPassiveAggressive(exact=True)),
+    ],
 )
 @settings(max_examples=30)
 @given(stream=streams(full_sets=False))
@@ -265,8 +275,8 @@ def test_a_bad_row_changes_nothing(learner, stream, kind, data, form, n_before):
     else:
         what = "NaN" if kind == "nan" else "infinity"
         expected = f"contains {what} at row {row}, column {column}"
-    if kind == "huge" and learner.rule == "pegasos":
-        return  # its radius keeps the weights small
+    if kind == "huge" and learner.is_bounded:
+        return
     with pytest.raises(ValueError, match=expected):
         model.partial_fit(as_form(X, form), sets)
     assert bits(model) == before

@@ -9,9 +9,13 @@ PACKAGE = Path(__file__).parent.parent / "src" / "oneof"
 
 # Each module may import from those to its left, and from none to its right.
 ORDER = [
-    "_kernels", "labels", "packing", "candidates", "readers", "rules", "rows", "metrics", "model",
-    "estimators", "catalogue", "frames", "open_classifier", "persistence", "ambiguity", "datasets",
-    "writers", "streaming", "theory", "experiments", "river", "cli", "__main__",
+    "_kernels", "labels", "packing", "candidates",
+    "readers",
+    "rules", "rows", "metrics", "model", "team",
+    "estimators", "logistic", "passive_aggressive", "soft", "hedge",
+    "catalogue", "frames", "open_classifier", "persistence", "ambiguity", "datasets",
+    "writers", "streaming",
+    "theory", "experiments", "river", "cli", "__main__",
 ]  # fmt: skip
 # Names that only part of the package may know.
 SOLE = {"_kernels": {"packing", "readers", "rows", "model"}}

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from sklearn.metrics import accuracy_score, hinge_loss
+from sklearn.metrics import accuracy_score, hinge_loss, log_loss
 
 import oneof
 import reference
@@ -36,6 +36,10 @@ def test_exact_labels_give_scikit_learns_metrics():
     assert metrics.candidate_accuracy(y, predictions) == accuracy_score(y, predictions)
     for hinge in (metrics.avg_hinge, metrics.max_hinge):
         assert hinge(y, S) == pytest.approx(hinge_loss(y, S))
+    P = np.exp(S) / np.exp(S).sum(axis=1, keepdims=True)
+    assert metrics.log_loss(y, P) == pytest.approx(log_loss(y, P))
+    y, p = rng.integers(0, 2, 50), rng.random(50)
+    assert metrics.log_loss(y, p) == pytest.approx(log_loss(y, p))
 
 
 def test_weights_labels_never_seen_and_indicators():

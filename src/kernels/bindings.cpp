@@ -311,18 +311,29 @@ NB_MODULE(_kernels, m) {
 
     nb::enum_<oneof::Loss>(m, "Loss")
         .value("avg", oneof::Loss::avg)
-        .value("max", oneof::Loss::max);
+        .value("max", oneof::Loss::max)
+        .value("soft", oneof::Loss::soft)
+        .value("log", oneof::Loss::log);
     nb::enum_<oneof::Rule>(m, "Rule")
         .value("perceptron", oneof::Rule::perceptron)
-        .value("pegasos", oneof::Rule::pegasos);
+        .value("pegasos", oneof::Rule::pegasos)
+        .value("passive_aggressive", oneof::Rule::passive_aggressive)
+        .value("gradient", oneof::Rule::gradient);
+    nb::enum_<oneof::Variant>(m, "Variant")
+        .value("pa", oneof::Variant::pa)
+        .value("pa_1", oneof::Variant::pa_1)
+        .value("pa_2", oneof::Variant::pa_2);
     nb::class_<oneof::Learner>(m, "Learner")
         .def("__init__",
-             [](oneof::Learner* self, oneof::Loss loss, oneof::Rule rule, double eta0, bool update,
-                double alpha, bool shrink) {
-                 new (self) oneof::Learner{loss, rule, eta0, update, alpha, shrink};
+             [](oneof::Learner* self, oneof::Loss loss, oneof::Rule rule, double beta, double eta0,
+                bool update, double alpha, bool shrink, double C, oneof::Variant variant,
+                bool exact, bool step) {
+                 new (self) oneof::Learner{loss, rule, beta, eta0, update, alpha, shrink,
+                                           C, variant, exact, step};
              },
-             "loss"_a, "rule"_a, nb::kw_only(), "eta0"_a = 1.0, "update"_a = false,
-             "alpha"_a = 1.0, "shrink"_a = false);
+             "loss"_a, "rule"_a, nb::kw_only(), "beta"_a = 1.0, "eta0"_a = 1.0,
+             "update"_a = false, "alpha"_a = 0.0, "shrink"_a = false, "C"_a = 1.0,
+             "variant"_a = oneof::Variant::pa, "exact"_a = false, "step"_a = false);
 
     nb::class_<Rows>(m, "Rows")
         .def_static("dense", &Rows::dense, "X"_a.noconvert())

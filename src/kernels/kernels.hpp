@@ -5,17 +5,23 @@
 
 namespace oneof {
 
-enum class Loss : int { avg, max };
-enum class Rule : int { perceptron, pegasos };
+enum class Loss : int { avg, max, soft, log };
+enum class Rule : int { perceptron, pegasos, passive_aggressive, gradient };
+enum class Variant : int { pa, pa_1, pa_2 };
 
 // Which loss and rule, with the rule's parameters.
 struct Learner {
     Loss loss;
     Rule rule;
-    double eta0;           // η of the Perceptron
+    double beta;           // β of the soft loss
+    double eta0;           // η of the Perceptron and of the gradient's step
     bool on_mistake;       // Perceptron: update if ŷ ∉ Y rather than if hinge > 0
-    double alpha;          // λ of Pegasos
+    double alpha;          // λ of Pegasos and of the gradient's step
     bool always_shrink;    // Pegasos: shrink in rounds without loss, too
+    double C;              // Passive-Aggressive: the price of what is left of the hinge
+    Variant variant;
+    bool is_exact;         // Passive-Aggressive: all rivals at once
+    bool is_normalized;    // gradient: a step of η/‖x‖² rather than η/√t
 };
 
 // W = scale·V and, with averaging, ΣW = U + sum_scale·V. Each row of the array holds one feature's

@@ -80,8 +80,8 @@ public:
             };
             for (int64_t half = 0; half < n_halves; ++half) {
                 for (int64_t i = 0; i < c.n; ++i)
-                    put(half * stride + c.classes[i], factors[half] * c.share);
-                put(half * stride + c.rival, -factors[half]);
+                    put(half * stride + c.classes[i], factors[half] * c.of(i));
+                if (c.rival >= 0) put(half * stride + c.rival, -factors[half]);
             }
             add_outer(m, row, u, columns, n);
         }
@@ -173,17 +173,21 @@ int64_t learn(const oneof::Learner& learner, const oneof::Weights& weights,
     const int64_t stride = model.stride, width = model.m.width, n_words = (stride + 31) / 32;
     const int64_t scratch = RowsOf::scratch_bytes(rows.n_features);
     Arena arena(2 * Arena::piece_bytes<T>(width) + 2 * Arena::piece_bytes<uint32_t>(n_words) +
-                Arena::piece_bytes<int32_t>(width) + Arena::piece_bytes<char>(scratch));
+                Arena::piece_bytes<int32_t>(width) + Arena::piece_bytes<int32_t>(stride) +
+                Arena::piece_bytes<double>(stride) + Arena::piece_bytes<char>(scratch));
     if (!arena) return kOutOfMemory;
     T* s = arena.take<T>(width);
     T* u = arena.take<T>(width);
     uint32_t* padding = arena.take<uint32_t>(n_words);
     Exclusions exclusions(padding, arena.take<uint32_t>(n_words), model.n_classes, stride);
     int32_t* columns = arena.take<int32_t>(width);
+    int32_t* classes = arena.take<int32_t>(stride);
+    for (int64_t k = 0; k < stride; ++k) classes[k] = static_cast<int32_t>(k);
+    double* shares = arena.take<double>(stride);
     const RowsOf view(rows, arena.take<char>(scratch));
 
     const double r = radius(learner);
-    const bool has_radius = r < __builtin_inf();
+    const bool has_radius = r < __builtin_inf(), has_length = uses_length(learner);
 
     int64_t round_no = 0;
     for (; round_no < extras.n_rounds; ++round_no) {
@@ -197,7 +201,7 @@ int64_t learn(const oneof::Learner& learner, const oneof::Weights& weights,
             exclusions.row(candidates.codes + first, candidates.indptr[i + 1] - first);
 
         model.scores(row, s);
-        const Judgement round = judge(learner.loss, s, stride, model.n_classes, set);
+        const Judgement round = judge(learner, s, stride, model.n_classes, set, shares);
         if (!(__builtin_fabs(round.margin) < __builtin_inf())) break;
 
         int64_t predicted = round.is_mistake ? round.rival : round.best;
@@ -211,7 +215,15 @@ int64_t learn(const oneof::Learner& learner, const oneof::Weights& weights,
         model.n_mistakes += is_mistake;
         ++model.t;
 
-        const Step step = step_of(learner, round, model.t);
+        Contrast c{};
+        double xx = 0;
+        Step step = rest_of(learner, model.t);
+        if (round.hinge > 0) {
+            if (has_length) xx = sum_of_squares(row.x, row.n) + model.m.has_intercept;
+            c = contrast(learner, round, set, s, shares, classes, model.n_classes);
+            step = step_of(learner, Situation<T>{round, set, s, model.n_classes, model.t, xx,
+                                                 classes, shares}, c);
+        }
         if (step.shrink != 1.0) {
             model.norm2 *= step.shrink * step.shrink;
             if (step.shrink > 0) model.scale *= step.shrink;
@@ -220,10 +232,8 @@ int64_t learn(const oneof::Learner& learner, const oneof::Weights& weights,
         if (step.is_update) {
             ++model.n_updates;
             const double size = step.size * (extras.sample_weight ? extras.sample_weight[i] : 1.0);
-            const Contrast c = contrast(learner.loss, round, set);
             model.add(row, size, c, u, columns);
             if (has_radius) {
-                const double xx = sum_of_squares(row.x, row.n) + model.m.has_intercept;
                 model.norm2 += size * (2 * step.shrink * c.gain + size * c.squared * xx);
                 if (model.norm2 > r * r) {
                     model.scale *= r / __builtin_sqrt(model.norm2);

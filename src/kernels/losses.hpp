@@ -2,7 +2,7 @@
 // No weights, no rows, no steps.
 #pragma once
 #include "kernels.hpp"
-#include "simd.hpp"
+#include "powers.hpp"
 
 namespace ONEOF_ISA {
 
@@ -12,6 +12,8 @@ struct CandidateRow {
     const int32_t* y;
     int64_t m;
     const uint32_t *bits, *padding;
+
+    bool is_rival(int64_t k) const { return !(bits[k / 32] >> (k % 32) & 1); }   // k a class
 };
 
 // The k-th and the following classes' bits of a set, as lanes of a vector.
@@ -67,13 +69,48 @@ ONEOF_INLINE Top<T> argmax(const T* s, int64_t stride, const uint32_t* padding) 
 struct Judgement {
     int32_t best;          // i*
     int64_t rival;         // j* (-1: none)
-    double margin, hinge;
+    double margin, hinge;  // log: of the best candidate; 1, as this loss is never 0
     bool is_mistake;       // ŷ ∉ Y, ŷ by these same scores
 };
 
+// soft-β: each candidate's share e^{βs_i} / Σ_Y e^{βs}, and the term β⁻¹ log((1/|Y|) Σ_Y e^{βs}).
 template <class T>
-ONEOF_INLINE Judgement judge(oneof::Loss loss, const T* s, int64_t stride, int64_t n_classes,
-                const CandidateRow& set) {
+double soft_term(double beta, const T* s, double top, const CandidateRow& set, double* shares) {
+    double sum = 0, below = 0;
+    for (int64_t i = 0; i < set.m; ++i) {
+        const Power e = power(beta * (double(s[set.y[i]]) - top));
+        shares[i] = e.value();
+        sum += shares[i];
+        below += e.minus_one();
+    }
+    for (int64_t i = 0; i < set.m; ++i) shares[i] /= sum;
+    return top + log1p(below / double(set.m)) / beta;
+}
+
+// log: the contrast q − p of all classes. Candidates and rivals are each taken relative to their
+// own best, so that neither sum vanishes.
+template <class T>
+void log_contrast(const T* s, int64_t n_classes, double best, double rival,
+                    const CandidateRow& set, double* c) {
+    for (int64_t k = 0; k < n_classes; ++k) c[k] = double(s[k]) - rival;
+    for (int64_t i = 0; i < set.m; ++i) c[set.y[i]] = double(s[set.y[i]]) - best;
+    for (int64_t k = 0; k < n_classes; ++k) c[k] = power(c[k]).value();
+    double inside = 0, all = 0;
+    for (int64_t i = 0; i < set.m; ++i) {
+        inside += c[set.y[i]];
+        c[set.y[i]] = -c[set.y[i]];
+    }
+    for (int64_t k = 0; k < n_classes; ++k) all += c[k] > 0 ? c[k] : 0.0;
+    const double lead = best - rival, e = power(lead > 0 ? -lead : lead).value();
+    const double outside = lead > 0 ? all * e / (inside + all * e) : all / (inside * e + all);
+    const double by_rival = -outside / all, by_candidate = -outside / inside;
+    for (int64_t k = 0; k < n_classes; ++k) c[k] *= c[k] > 0 ? by_rival : by_candidate;
+}
+
+// `shares` has room for a number per class; contrast() reads what the soft losses leave there.
+template <class T>
+ONEOF_INLINE Judgement judge(const oneof::Learner& p, const T* s, int64_t stride,
+                             int64_t n_classes, const CandidateRow& set, double* shares) {
     int32_t best = set.y[0];
     T best_score = s[best];
     double sum = best_score;
@@ -88,36 +125,68 @@ ONEOF_INLINE Judgement judge(oneof::Loss loss, const T* s, int64_t stride, int64
     if (set.m == n_classes) return {best, -1, 0.0 * sum, 0.0, false};
     const auto [rival, rival_score] = argmax(s, stride, set.bits, set.padding);
     if (rival < 0) return {best, -1, __builtin_nan(""), 0.0, false};   // NaN among the scores
-    const double term = loss == oneof::Loss::avg ? sum * (1.0 / double(set.m)) : double(best_score);
-    const double margin = term - double(rival_score);
+    const double top = double(best_score), other = double(rival_score);
     // Without a branch: it would be guessed wrong as often as the learner is.
     const bool is_mistake =
         (rival_score > best_score) | ((rival_score == best_score) & (rival < best));
+    if (p.loss == oneof::Loss::log) {
+        log_contrast(s, n_classes, top, other, set, shares);
+        return {best, rival, (top - other) + 0.0 * sum, 1.0, is_mistake};
+    }
+    const double term = p.loss == oneof::Loss::avg   ? sum * (1.0 / double(set.m))
+                        : p.loss == oneof::Loss::max ? top
+                                                     : soft_term(p.beta, s, top, set, shares);
+    const double margin = term - other;
     return {best, rival, margin, margin < 1.0 ? 1.0 - margin : 0.0, is_mistake};
 }
 
-// The margin's gradient in the scores, c: `share` for each of n candidates and −1 for the rival.
+// The margin's gradient in the scores, c: a share for each of n classes and −1 for the rival, if
+// there is one (with several, they are among the n).
 struct Contrast {
     const int32_t* classes;
     const uint32_t* bits;   // of the classes; null for a single one
     int64_t n;
-    double share;
-    int64_t rival;
-    double gain;       // c·s
-    double squared;    // |c|²
+    double share;          // of each, where `shares` is null
+    const double* shares;
+    int64_t rival;         // -1: none
+    double gain;           // c·s
+    double squared;        // |c|²
+
+    double of(int64_t i) const { return shares ? shares[i] : share; }
 };
 
-inline Contrast contrast(oneof::Loss loss, const Judgement& round, const CandidateRow& set) {
-    if (loss == oneof::Loss::max)
-        return {&round.best, nullptr, 1, 1.0, round.rival, round.margin, 2.0};
-    const double share = 1.0 / double(set.m);
-    return {set.y, set.bits, set.m, share, round.rival, round.margin, share + 1.0};
+// `all` lists all classes.
+template <class T>
+ONEOF_INLINE Contrast contrast(const oneof::Learner& p, const Judgement& round, const CandidateRow& set,
+                               const T* s, const double* shares, const int32_t* all,
+                               int64_t n_classes) {
+    if (p.loss == oneof::Loss::max)
+        return {&round.best, nullptr, 1, 1.0, nullptr, round.rival, round.margin, 2.0};
+    if (p.loss == oneof::Loss::avg) {
+        const double share = 1.0 / double(set.m);
+        return {set.y, set.bits, set.m, share, nullptr, round.rival, round.margin, share + 1.0};
+    }
+    if (p.loss == oneof::Loss::log) return {all, nullptr, n_classes, 0.0, shares, -1, 0.0, 0.0};
+    Contrast c{set.y, nullptr, set.m, 0.0, shares, round.rival, -double(s[round.rival]), 1.0};
+    for (int64_t i = 0; i < set.m; ++i) {
+        c.gain += shares[i] * double(s[set.y[i]]);
+        c.squared += shares[i] * shares[i];
+    }
+    return c;
+}
+
+template <class T>
+void spread_shares(const Contrast& c, double factor, int64_t stride, T* u) {
+    for (int64_t k = 0; k < stride; ++k) u[k] = T(0);
+    for (int64_t i = 0; i < c.n; ++i) u[c.classes[i]] = T(factor * c.shares[i]);
+    if (c.rival >= 0) u[c.rival] = T(-factor);
 }
 
 // u = factor·c for all classes and the padding, vector by vector: numbers stored one by one would
 // keep the loop that reads them as vectors waiting.
 template <class T>
 ONEOF_INLINE void spread(const Contrast& c, double factor, int64_t stride, T* u) {
+    if (c.shares) return spread_shares(c, factor, stride, u);
     with_lanes<T>(stride, [&](auto bytes) {
         constexpr int kLanes = bytes / int(sizeof(T));
         using V = vec<T, bytes>;

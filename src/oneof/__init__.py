@@ -13,30 +13,49 @@ if TYPE_CHECKING:
     from oneof import writers as writers
     from oneof.candidates import CandidateSets
     from oneof.estimators import AvgPegasos, AvgPerceptron, MaxPegasos, MaxPerceptron
+    from oneof.logistic import CandidateLogistic
     from oneof.open_classifier import OpenClassifier
+    from oneof.passive_aggressive import (
+        AvgPassiveAggressive,
+        MaxPassiveAggressive,
+        SoftPassiveAggressive,
+    )
     from oneof.persistence import load, save
+    from oneof.soft import SoftPegasos, SoftPerceptron
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "AvgPassiveAggressive",
     "AvgPegasos",
     "AvgPerceptron",
+    "CandidateLogistic",
     "CandidateSets",
+    "MaxPassiveAggressive",
     "MaxPegasos",
     "MaxPerceptron",
     "OpenClassifier",
+    "SoftPassiveAggressive",
+    "SoftPegasos",
+    "SoftPerceptron",
     "load",
     "save",
 ]
 
 # Where each public name lives; imported on first use, so that the command answers at once.
 _HOMES = {
+    "AvgPassiveAggressive": "passive_aggressive",
     "AvgPegasos": "estimators",
     "AvgPerceptron": "estimators",
+    "CandidateLogistic": "logistic",
     "CandidateSets": "candidates",
+    "MaxPassiveAggressive": "passive_aggressive",
     "MaxPegasos": "estimators",
     "MaxPerceptron": "estimators",
     "OpenClassifier": "open_classifier",
+    "SoftPassiveAggressive": "passive_aggressive",
+    "SoftPegasos": "soft",
+    "SoftPerceptron": "soft",
     "load": "persistence",
     "save": "persistence",
 }

@@ -13,10 +13,19 @@ def padded(n_classes: int, itemsize: int) -> int: ...
 class Loss:
     avg: Loss
     max: Loss
+    soft: Loss
+    log: Loss
 
 class Rule:
     perceptron: Rule
     pegasos: Rule
+    passive_aggressive: Rule
+    gradient: Rule
+
+class Variant:
+    pa: Variant
+    pa_1: Variant
+    pa_2: Variant
 
 class Learner:
     def __init__(
@@ -24,10 +33,15 @@ class Learner:
         loss: Loss,
         rule: Rule,
         *,
+        beta: float = ...,
         eta0: float = ...,
         update: bool = ...,
         alpha: float = ...,
         shrink: bool = ...,
+        C: float = ...,
+        variant: Variant = ...,
+        exact: bool = ...,
+        step: bool = ...,
     ) -> None: ...
 
 class Rows:

@@ -5,6 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oneof.estimators import AvgPegasos, AvgPerceptron, MaxPegasos, MaxPerceptron
+from oneof.logistic import CandidateLogistic
+from oneof.passive_aggressive import (
+    AvgPassiveAggressive,
+    MaxPassiveAggressive,
+    SoftPassiveAggressive,
+)
+from oneof.soft import SoftPegasos, SoftPerceptron
 
 if TYPE_CHECKING:
     from oneof.estimators import OnlineClassifier
@@ -15,6 +22,12 @@ LEARNERS: dict[str, type[OnlineClassifier]] = {
     "max-perceptron": MaxPerceptron,
     "avg-pegasos": AvgPegasos,
     "max-pegasos": MaxPegasos,
+    "avg-passive-aggressive": AvgPassiveAggressive,
+    "max-passive-aggressive": MaxPassiveAggressive,
+    "soft-perceptron": SoftPerceptron,
+    "soft-pegasos": SoftPegasos,
+    "soft-passive-aggressive": SoftPassiveAggressive,
+    "candidate-logistic": CandidateLogistic,
 }
 
 

@@ -72,6 +72,10 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     _loss: str
     _rule: str
 
+    def _set(self, **parameters: Any) -> None:
+        """Keep what a constructor was given, as it is."""
+        self.__dict__.update(parameters)
+
     def fit(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Learn `max_iter` epochs, from scratch unless `warm_start`.
 
@@ -342,14 +346,16 @@ class _Perceptron(OnlineClassifier):
         warm_start: bool = False,
         random_state: Any = None,
     ) -> None:
-        self.eta0 = eta0
-        self.update = update
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.average = average
-        self.warm_start = warm_start
-        self.random_state = random_state
+        self._set(
+            eta0=eta0,
+            update=update,
+            fit_intercept=fit_intercept,
+            max_iter=max_iter,
+            shuffle=shuffle,
+            average=average,
+            warm_start=warm_start,
+            random_state=random_state,
+        )
 
 
 class _Pegasos(OnlineClassifier):
@@ -367,14 +373,16 @@ class _Pegasos(OnlineClassifier):
         warm_start: bool = False,
         random_state: Any = None,
     ) -> None:
-        self.alpha = alpha
-        self.shrink = shrink
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.average = average
-        self.warm_start = warm_start
-        self.random_state = random_state
+        self._set(
+            alpha=alpha,
+            shrink=shrink,
+            fit_intercept=fit_intercept,
+            max_iter=max_iter,
+            shuffle=shuffle,
+            average=average,
+            warm_start=warm_start,
+            random_state=random_state,
+        )
 
 
 class AvgPerceptron(_Perceptron):

@@ -130,6 +130,34 @@ def max_hinge(Y: Any, scores: npt.ArrayLike, *, classes: npt.ArrayLike | None = 
     return _hinge(terms, s, is_candidate)
 
 
+def log_loss(
+    Y: Any, probabilities: npt.ArrayLike, *, classes: npt.ArrayLike | None = None
+) -> float:
+    """Mean of −log Σ_{k∈Y} p_k: how unlikely the candidate sets are; with exact labels, log-loss.
+
+    Parameters
+    ----------
+    Y : candidate sets or labels
+    probabilities : array-like of shape (n, n_classes)
+        From `predict_proba`; of shape (n,), those of the second of two classes. What is below the
+        smallest normal number counts as that.
+    classes : array-like, optional
+        The labels of the columns, where `Y` does not know them.
+
+    Examples
+    --------
+    >>> from oneof.metrics import log_loss
+    >>> round(log_loss([{"a", "b"}, {"c"}], [[0.5, 0.3, 0.2], [0.1, 0.5, 0.4]]), 4)
+    0.5697
+    """
+    p = np.asarray(probabilities, dtype=np.float64)
+    candidates, p, is_candidate = _scored(
+        Y, np.column_stack([1 - p, p]) if p.ndim == 1 else p, classes
+    )
+    inside = np.add.reduceat(p[is_candidate], candidates.indptr[:-1])
+    return float(-np.log(np.clip(inside, np.finfo(np.float64).tiny, 1.0)).mean())
+
+
 def _scored(
     Y: Any, scores: npt.ArrayLike, classes: npt.ArrayLike | None
 ) -> tuple[CandidateSets, Array, Array]:
@@ -175,3 +203,8 @@ def neg_avg_hinge(estimator: Any, X: Any, Y: Any) -> float:
 def neg_max_hinge(estimator: Any, X: Any, Y: Any) -> float:
     """Scorer: minus `max_hinge`."""
     return -max_hinge(Y, estimator.decision_function(X), classes=estimator.classes_)
+
+
+def neg_log_loss(estimator: Any, X: Any, Y: Any) -> float:
+    """Scorer: minus `log_loss`."""
+    return -log_loss(Y, estimator.predict_proba(X), classes=estimator.classes_)

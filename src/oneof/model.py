@@ -332,7 +332,10 @@ class OnlineModel:
 
 def _kernel_learner(learner: Learner) -> _kernels.Learner:
     loss, rule = getattr(_kernels.Loss, learner.loss), getattr(_kernels.Rule, learner.rule)
-    return _kernels.Learner(loss, rule, **learner.options)
+    options = dict(learner.options)
+    if "variant" in options:
+        options["variant"] = getattr(_kernels.Variant, options["variant"])
+    return _kernels.Learner(loss, rule, **options)
 
 
 def _overflow(row: int) -> ValueError:

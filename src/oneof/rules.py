@@ -60,7 +60,12 @@ class Flag:
 
 Parameter = Number | Choice | Flag
 
-LOSSES = ("avg", "max")
+LOSSES: dict[str, dict[str, Parameter]] = {
+    "avg": {},
+    "max": {},
+    "soft": {"beta": Number(above=0)},
+    "log": {},
+}
 
 RULES: dict[str, dict[str, Parameter]] = {
     "perceptron": {
@@ -70,6 +75,16 @@ RULES: dict[str, dict[str, Parameter]] = {
     "pegasos": {
         "alpha": Number(above=0),
         "shrink": Choice({"on-loss": False, "always": True}),
+    },
+    "passive_aggressive": {
+        "C": Number(above=0),
+        "variant": Choice({"PA": "pa", "PA-I": "pa_1", "PA-II": "pa_2"}),
+        "exact": Flag(),
+    },
+    "gradient": {
+        "eta0": Number(above=0),
+        "step": Choice({"sqrt": False, "normalized": True}),
+        "alpha": Number(least=0),
     },
 }
 
@@ -96,7 +111,8 @@ class Learner:
         """Check what an estimator was given, `SHARED` parameters included."""
         for name, shared in SHARED.items():
             shared.checked(name, parameters[name])
-        options = {name: p.checked(name, parameters[name]) for name, p in RULES[rule].items()}
+        table = {**LOSSES[loss], **RULES[rule]}
+        options = {name: p.checked(name, parameters[name]) for name, p in table.items()}
         return cls(loss, rule, bool(parameters["average"]), options)
 
     @property
@@ -104,4 +120,8 @@ class Learner:
         """No round's step is larger; infinity where there is no bound."""
         if self.rule == "perceptron":
             return float(self.options["eta0"])
-        return 1.0 / float(self.options["alpha"])
+        if self.rule == "pegasos":
+            return 1.0 / float(self.options["alpha"])
+        if self.options.get("variant") == "pa_1":
+            return float(self.options["C"])
+        return float(self.options["eta0"]) if self.options.get("step") is False else math.inf
