@@ -26,8 +26,12 @@ class Learner:
 
     def step(self, W, x, Y, t, sample_weight=1.0):
         rule = reference.RULES[self.rule]
-        parameters = {name: v for name, v in self.parameters.items() if name != "beta"}
-        return rule(W, x, Y, t, self.term, sample_weight=sample_weight, **parameters)
+        return rule(W, x, Y, t, self.term, sample_weight=sample_weight, **self.rule_parameters)
+
+    @property
+    def rule_parameters(self):
+        """Without those of the loss."""
+        return {name: v for name, v in self.parameters.items() if name != "beta"}
 
     @property
     def term(self):

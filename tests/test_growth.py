@@ -119,7 +119,7 @@ def test_the_reference_with_columns_added_says_the_same(learner, form, stream):
         after = model.weights()[0].T
         if np.abs(after - expected).max(initial=0) > 1e-9 * (1 + np.abs(expected).max(initial=0)):
             tops = np.sort(s)[::-1]
-            near = [abs(1 - reference.margin(learner.loss, s, Y)), tops[0] - tops[1]]
+            near = [abs(1 - reference.margin(learner.term, s, Y)), tops[0] - tops[1]]
             others = np.sort(s[reference.rivals(s, Y)])[::-1]
             near += [others[0] - others[1]] if len(others) > 1 else []
             mine = np.sort(s[list(Y)])[::-1]

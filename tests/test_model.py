@@ -12,7 +12,8 @@ from oneof.rows import Rows
 from oneof.rules import Learner
 
 SHARED = {
-    "fit_intercept": False, "max_iter": 1, "shuffle": False, "average": False, "warm_start": False
+    "fit_intercept": False, "max_iter": 1, "shuffle": False, "average": False, "scale": "none",
+    "warm_start": False,
 }  # fmt: skip
 PERCEPTRON = {"eta0": 1.0, "update": "margin", **SHARED}
 PEGASOS = {"alpha": 0.01, "shrink": "on-loss", **SHARED}

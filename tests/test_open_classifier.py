@@ -85,7 +85,7 @@ def test_rivers_way_scikit_learns_way_and_the_papers_way_are_one(learner):
     one = looped(OpenClassifier(learner.make(fit_intercept=False), classes=range(5)), rows, sets)
     batch = learner.make(fit_intercept=False).partial_fit(X, sets, classes=np.arange(5))
     W, _, n_updates, n_mistakes, _ = reference.learn(
-        X, sets, 5, learner.loss, learner.rule, **learner.parameters
+        X, sets, 5, learner.term, learner.rule, **learner.rule_parameters
     )
     np.testing.assert_array_equal(one.model_.weights()[0], batch.coef_)
     np.testing.assert_allclose(batch.coef_.T, W, rtol=1e-9, atol=1e-9 * np.abs(W).max())

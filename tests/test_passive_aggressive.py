@@ -13,7 +13,8 @@ from oneof.rows import Rows
 from oneof.rules import Learner
 
 SHARED = {
-    "fit_intercept": False, "max_iter": 1, "shuffle": False, "average": False, "warm_start": False
+    "fit_intercept": False, "max_iter": 1, "shuffle": False, "average": False, "scale": "none",
+    "warm_start": False,
 }  # fmt: skip
 
 

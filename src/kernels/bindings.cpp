@@ -33,6 +33,8 @@ template <class T>
 using vector_in = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using vector_out = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using matrix_out = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using any_in = nb::ndarray<nb::ro, nb::device::cpu>;
 using any_out = nb::ndarray<nb::device::cpu>;
 
@@ -115,10 +117,12 @@ struct Weights {
     any_out weights;
     vector_out<double> scale;
     vector_out<int64_t> counters;
+    std::optional<matrix_out<double>> moments;
 
     Weights(any_out weights_, vector_out<double> scale_, vector_out<int64_t> counters_,
-            int64_t n_classes, bool has_intercept, bool is_averaged)
-        : weights(weights_), scale(scale_), counters(counters_) {
+            int64_t n_classes, bool has_intercept, bool is_averaged,
+            std::optional<matrix_out<double>> moments_)
+        : weights(weights_), scale(scale_), counters(counters_), moments(moments_) {
         const bool is_double = holds<double>(weights);
         require(is_double || holds<float>(weights), "weights are float32 or float64");
         require(scale.size() == 3 && counters.size() == 3, "scale and counters have three entries");
@@ -135,7 +139,13 @@ struct Weights {
                 "weights are aligned, contiguous and padded");
         view = {weights.data(), scale.data(), counters.data(),
                 int64_t(weights.shape(0)) - has_intercept, n_classes, stride, has_intercept,
-                is_averaged, is_double};
+                is_averaged, is_double, nullptr, nullptr};
+        if (!moments) return;
+        require(moments->shape(0) >= 1 && moments->shape(0) <= 2 &&
+                    int64_t(moments->shape(1)) >= view.n_features,
+                "moments have one or two numbers for each feature");
+        if (moments->shape(0) == 2) view.mean = moments->data() + moments->shape(1);
+        view.spread = moments->data();
     }
 };
 
@@ -342,9 +352,11 @@ NB_MODULE(_kernels, m) {
         .def("check", &check)
         .def("__len__", [](const Rows& rows) { return rows.view.n_rows; });
     nb::class_<Weights>(m, "Weights")
-        .def(nb::init<any_out, vector_out<double>, vector_out<int64_t>, int64_t, bool, bool>(),
+        .def(nb::init<any_out, vector_out<double>, vector_out<int64_t>, int64_t, bool, bool,
+                      std::optional<matrix_out<double>>>(),
              "weights"_a.noconvert(), "scale"_a.noconvert(), "counters"_a.noconvert(),
-             "n_classes"_a, "has_intercept"_a, "is_averaged"_a);
+             "n_classes"_a, "has_intercept"_a, "is_averaged"_a,
+             "moments"_a.noconvert().none() = nb::none());
     m.def("learn", &learn, "learner"_a, "weights"_a, "rows"_a, "indptr"_a.noconvert(),
           "codes"_a.noconvert(), nb::kw_only(), "order"_a.noconvert().none() = nb::none(),
           "sample_weight"_a.noconvert().none() = nb::none(),

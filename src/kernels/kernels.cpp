@@ -4,13 +4,17 @@
 
 namespace ONEOF_ISA {
 
-// Calls f with the row view that fits these rows.
+// Calls f with the row view that fits these rows and this model.
 template <class F>
-auto with_rows(const oneof::Rows& rows, F&& f) {
+auto with_rows(const oneof::Rows& rows, const oneof::Weights& weights, F&& f) {
+    auto by_view = [&]<class T, class RowsOf>() {
+        if (weights.spread) return f.template operator()<T, ScaledRows<T, RowsOf>>();
+        return f.template operator()<T, RowsOf>();
+    };
     auto by_type = [&]<class T>() {
-        if (!rows.indptr) return f.template operator()<T, DenseRows<T>>();
-        if (rows.is_wide) return f.template operator()<T, SparseRows<T, int64_t>>();
-        return f.template operator()<T, SparseRows<T, int32_t>>();
+        if (!rows.indptr) return by_view.template operator()<T, DenseRows<T>>();
+        if (rows.is_wide) return by_view.template operator()<T, SparseRows<T, int64_t>>();
+        return by_view.template operator()<T, SparseRows<T, int32_t>>();
     };
     return rows.is_double ? by_type.template operator()<double>()
                           : by_type.template operator()<float>();
@@ -19,14 +23,14 @@ auto with_rows(const oneof::Rows& rows, F&& f) {
 static int64_t learn_any(const oneof::Learner& learner, const oneof::Weights& weights,
                          const oneof::Rows& rows, const oneof::Candidates& candidates,
                          const oneof::Extras& extras) {
-    return with_rows(rows, [&]<class T, class RowsOf>() {
+    return with_rows(rows, weights, [&]<class T, class RowsOf>() {
         return learn<T, RowsOf>(learner, weights, rows, candidates, extras);
     });
 }
 
 static int64_t score_any(const oneof::Weights& weights, const oneof::Rows& rows,
                          const oneof::Extras& extras) {
-    return with_rows(rows, [&]<class T, class RowsOf>() {
+    return with_rows(rows, weights, [&]<class T, class RowsOf>() {
         return score_rows<T, RowsOf>(weights, rows, extras);
     });
 }

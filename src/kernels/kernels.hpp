@@ -36,6 +36,8 @@ struct Weights {
     bool has_intercept;    // then row 0 belongs to the constant feature
     bool is_averaged;      // predict with the mean of the weights after each round
     bool is_double;
+    double* mean;          // of each feature; null: rows are not centred
+    double* spread;        // of each feature, see moments.hpp; null: rows are taken as they are
 };
 
 // Dense rows (indptr null) with strides in elements, or CSR rows.

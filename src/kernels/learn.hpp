@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdlib>
 
+#include "moments.hpp"
 #include "rules.hpp"
 #include "weights.hpp"
 
@@ -171,7 +172,7 @@ int64_t learn(const oneof::Learner& learner, const oneof::Weights& weights,
               const oneof::Extras& extras) {
     Model<T> model(weights);
     const int64_t stride = model.stride, width = model.m.width, n_words = (stride + 31) / 32;
-    const int64_t scratch = RowsOf::scratch_bytes(rows.n_features);
+    const int64_t scratch = RowsOf::scratch_bytes(rows, weights);
     Arena arena(2 * Arena::piece_bytes<T>(width) + 2 * Arena::piece_bytes<uint32_t>(n_words) +
                 Arena::piece_bytes<int32_t>(width) + Arena::piece_bytes<int32_t>(stride) +
                 Arena::piece_bytes<double>(stride) + Arena::piece_bytes<char>(scratch));
@@ -184,7 +185,7 @@ int64_t learn(const oneof::Learner& learner, const oneof::Weights& weights,
     int32_t* classes = arena.take<int32_t>(stride);
     for (int64_t k = 0; k < stride; ++k) classes[k] = static_cast<int32_t>(k);
     double* shares = arena.take<double>(stride);
-    const RowsOf view(rows, arena.take<char>(scratch));
+    const RowsOf view = RowsOf::of(rows, weights, arena.take<char>(scratch));
 
     const double r = radius(learner);
     const bool has_radius = r < __builtin_inf(), has_length = uses_length(learner);
@@ -192,7 +193,7 @@ int64_t learn(const oneof::Learner& learner, const oneof::Weights& weights,
     int64_t round_no = 0;
     for (; round_no < extras.n_rounds; ++round_no) {
         const int64_t i = extras.order ? extras.order[round_no] : round_no;
-        const auto row = view[i];
+        const auto row = row_to_learn(view, i, model.t + 1);
         if (!view.is_canonical(row)) break;
         if ((extras.order || RowsOf::kAreLong) && round_no + 1 < extras.n_rounds)
             view.prefetch(extras.order ? extras.order[round_no + 1] : round_no + 1);
@@ -246,7 +247,9 @@ int64_t learn(const oneof::Learner& learner, const oneof::Weights& weights,
         if (has_radius) model.refresh_norm();
     }
     model.store(weights);
-    return round_no < extras.n_rounds ? round_no : -1;
+    if (round_no == extras.n_rounds) return -1;
+    forget_row(view, extras.order ? extras.order[round_no] : round_no);
+    return round_no;
 }
 
 template <class T, class RowsOf>
@@ -254,14 +257,14 @@ int64_t score_rows(const oneof::Weights& weights, const oneof::Rows& rows,
                    const oneof::Extras& extras) {
     const Model<T> model(weights);
     const int64_t stride = model.stride, width = model.m.width, n_words = (stride + 31) / 32;
-    const int64_t scratch = RowsOf::scratch_bytes(rows.n_features);
+    const int64_t scratch = RowsOf::scratch_bytes(rows, weights);
     Arena arena(Arena::piece_bytes<T>(width) + 2 * Arena::piece_bytes<uint32_t>(n_words) +
                 Arena::piece_bytes<char>(scratch));
     if (!arena) return kOutOfMemory;
     T* s = arena.take<T>(width);
     uint32_t* padding = arena.take<uint32_t>(n_words);
     const Exclusions exclusions(padding, arena.take<uint32_t>(n_words), model.n_classes, stride);
-    const RowsOf view(rows, arena.take<char>(scratch));
+    const RowsOf view = RowsOf::of(rows, weights, arena.take<char>(scratch));
     const T* result = model.is_averaged ? s + stride : s;
     for (int64_t round_no = 0; round_no < extras.n_rounds; ++round_no) {
         const auto row = view[round_no];

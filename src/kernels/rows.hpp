@@ -52,17 +52,27 @@ public:
           values_(reinterpret_cast<T*>(scratch)), gathered_(values_ + rows.n_features + kSpare),
           indices_(reinterpret_cast<int32_t*>(gathered_ + rows.n_features)) {}
 
+    static DenseRows of(const oneof::Rows& rows, const oneof::Weights&, char* scratch) {
+        return {rows, scratch};
+    }
+    static int64_t scratch_bytes(const oneof::Rows& rows, const oneof::Weights&) {
+        return scratch_bytes(rows.n_features);
+    }
     static int64_t scratch_bytes(int64_t d) {
         return (2 * d + kSpare) * int64_t(sizeof(T)) + (d + kSpare) * int64_t(sizeof(int32_t));
     }
     bool is_canonical(const RowType&) const { return true; }
 
-    RowType operator[](int64_t i) const {
+    // All values of a row, one after another.
+    const T* whole(int64_t i) const {
         const T* x = base_ + i * rows_.row_stride;
-        if (rows_.column_stride != 1) {
-            for (int64_t j = 0; j < rows_.n_features; ++j) gathered_[j] = x[j * rows_.column_stride];
-            x = gathered_;
-        }
+        if (rows_.column_stride == 1) return x;
+        for (int64_t j = 0; j < rows_.n_features; ++j) gathered_[j] = x[j * rows_.column_stride];
+        return gathered_;
+    }
+
+    RowType operator[](int64_t i) const {
+        const T* x = whole(i);
         if (is_full(x, rows_.n_features)) return {x, nullptr, rows_.n_features};
         return {values_, indices_, nonzeros(x, rows_.n_features, values_, indices_)};
     }
@@ -89,6 +99,10 @@ public:
         : x_(static_cast<const T*>(rows.values)), j_(static_cast<const Index*>(rows.indices)),
           start_(static_cast<const Index*>(rows.indptr)), n_values_(rows.n_values),
           n_features_(rows.n_features) {}
+    static SparseRows of(const oneof::Rows& rows, const oneof::Weights&, char* scratch) {
+        return {rows, scratch};
+    }
+    static int64_t scratch_bytes(const oneof::Rows&, const oneof::Weights&) { return 0; }
     static int64_t scratch_bytes(int64_t) { return 0; }
 
     // A row that lies outside the values has a negative length.

@@ -66,6 +66,7 @@ class Weights:
         n_classes: int,
         has_intercept: bool,
         is_averaged: bool,
+        moments: npt.NDArray[np.float64] | None = None,
     ) -> None: ...
 
 def learn(

@@ -42,6 +42,12 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Draw a new order of the rows for each epoch of `fit`.
     average : bool, default=False
         Predict with the mean of the weights after each round.
+    scale : {"none", "standardize"}, default="none"
+        Learn from each feature minus its mean, divided by its standard deviation; both are those
+        of the rows learnt so far, the row at hand included, and predictions take them as they
+        are then. A feature that has not varied counts as 0. If the first rows are sparse, what is
+        0 stays 0: each feature is divided by its root mean square only. `coef_` and `intercept_`
+        are those of the rows as they come: `X @ coef_.T + intercept_` are the scores.
     warm_start : bool, default=False
         `fit` goes on from the model there is.
     random_state : int, RandomState or None, default=None
@@ -61,6 +67,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         not a candidate. Of the model's whole life.
     n_iter_ : int
         Epochs of the last call.
+    mean_, scale_ : ndarray of shape (n_features_in_,)
+        What a row is lessened and divided by, with `scale="standardize"`.
 
     Notes
     -----
@@ -217,6 +225,22 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Rounds whose prediction, made before learning, was not a candidate."""
         return self._fitted().n_mistakes
 
+    @property
+    def mean_(self) -> Array:
+        """What is subtracted from each feature, with `scale="standardize"`."""
+        return self._moments("mean_")[0]
+
+    @property
+    def scale_(self) -> Array:
+        """What each feature is divided by, with `scale="standardize"`."""
+        return self._moments("scale_")[1]
+
+    def _moments(self, name: str) -> tuple[Array, Array]:
+        model = self._fitted()
+        if not model.learner.standardize:
+            raise AttributeError(f'{name} is there with scale="standardize" only')
+        return model.moments()
+
     def _fitted(self) -> OnlineModel:
         check_is_fitted(self)
         model: OnlineModel = self.model_
@@ -274,7 +298,12 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         if is_new:
             self.model_ = OnlineModel(
-                learner, self.classes_.size, rows.n_features, rows.X.dtype, self.fit_intercept
+                learner,
+                self.classes_.size,
+                rows.n_features,
+                rows.X.dtype,
+                self.fit_intercept,
+                is_centred=not sparse.issparse(rows.X),
             )
         self.model_.learner = learner
         return rows, candidates, weight
@@ -286,9 +315,11 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def refuse_change(self, learner: Learner, classes: npt.ArrayLike | None) -> None:
         """Raise if what a model keeps for life was changed: two parameters and the classes."""
         model: OnlineModel = self.model_
+        names = ("none", "standardize")
         for name, then, now in (
             ("average", model.learner.average, learner.average),
             ("fit_intercept", model.has_intercept, self.fit_intercept),
+            ("scale", *(names[m.standardize] for m in (model.learner, learner))),
         ):
             if then != now:
                 raise ValueError(
@@ -343,6 +374,7 @@ class _Perceptron(OnlineClassifier):
         max_iter: int = 10,
         shuffle: bool = True,
         average: bool = False,
+        scale: str = "none",
         warm_start: bool = False,
         random_state: Any = None,
     ) -> None:
@@ -353,6 +385,7 @@ class _Perceptron(OnlineClassifier):
             max_iter=max_iter,
             shuffle=shuffle,
             average=average,
+            scale=scale,
             warm_start=warm_start,
             random_state=random_state,
         )
@@ -370,6 +403,7 @@ class _Pegasos(OnlineClassifier):
         max_iter: int = 10,
         shuffle: bool = True,
         average: bool = False,
+        scale: str = "none",
         warm_start: bool = False,
         random_state: Any = None,
     ) -> None:
@@ -380,6 +414,7 @@ class _Pegasos(OnlineClassifier):
             max_iter=max_iter,
             shuffle=shuffle,
             average=average,
+            scale=scale,
             warm_start=warm_start,
             random_state=random_state,
         )
@@ -397,7 +432,7 @@ class AvgPerceptron(_Perceptron):
         The step size η.
     update : {"margin", "mistake"}, default="margin"
         Learn where 1 − margin > 0, or only where the prediction is no candidate.
-    fit_intercept, max_iter, shuffle, average, warm_start, random_state
+    fit_intercept, max_iter, shuffle, average, scale, warm_start, random_state
         As for every learner, see `OnlineClassifier`; so are the attributes.
 
     Examples
@@ -424,7 +459,7 @@ class MaxPerceptron(_Perceptron):
         The step size η.
     update : {"margin", "mistake"}, default="margin"
         Learn where 1 − margin > 0, or only where the prediction is no candidate.
-    fit_intercept, max_iter, shuffle, average, warm_start, random_state
+    fit_intercept, max_iter, shuffle, average, scale, warm_start, random_state
         As for every learner, see `OnlineClassifier`; so are the attributes.
 
     Examples
@@ -454,7 +489,7 @@ class AvgPegasos(_Pegasos):
     shrink : {"on-loss", "always"}, default="on-loss"
         Shrink W only where the loss is positive, as the paper's algorithm does, or in every
         round, as the paper's Theorem 3 asks.
-    fit_intercept, max_iter, shuffle, average, warm_start, random_state
+    fit_intercept, max_iter, shuffle, average, scale, warm_start, random_state
         As for every learner, see `OnlineClassifier`; so are the attributes.
 
     Examples
@@ -482,7 +517,7 @@ class MaxPegasos(_Pegasos):
         The regularisation λ. The larger, the smaller the steps.
     shrink : {"on-loss", "always"}, default="on-loss"
         Shrink W only where the loss is positive, as the paper's algorithm does, or in every round.
-    fit_intercept, max_iter, shuffle, average, warm_start, random_state
+    fit_intercept, max_iter, shuffle, average, scale, warm_start, random_state
         As for every learner, see `OnlineClassifier`; so are the attributes.
 
     Examples

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import softmax
 
 from oneof.estimators import OnlineClassifier
+from oneof.metrics import softmax
 
 
 class CandidateLogistic(OnlineClassifier):
@@ -27,7 +27,7 @@ class CandidateLogistic(OnlineClassifier):
         √t, whose steps fade.
     alpha : float, default=0.0
         λ of the penalty (λ/2)‖W‖²: every step shrinks W by 1/(1 + size·λ).
-    fit_intercept, max_iter, shuffle, average, warm_start, random_state
+    fit_intercept, max_iter, shuffle, average, scale, warm_start, random_state
         As for every learner, see `OnlineClassifier`; so are the attributes.
 
     References
@@ -58,6 +58,7 @@ class CandidateLogistic(OnlineClassifier):
         max_iter: int = 10,
         shuffle: bool = True,
         average: bool = False,
+        scale: str = "none",
         warm_start: bool = False,
         random_state: Any = None,
     ) -> None:
@@ -69,13 +70,14 @@ class CandidateLogistic(OnlineClassifier):
             max_iter=max_iter,
             shuffle=shuffle,
             average=average,
+            scale=scale,
             warm_start=warm_start,
             random_state=random_state,
         )
 
     def predict_proba(self, X: Any) -> npt.NDArray[Any]:
         """Return the probability of each row and class, softmax of the scores."""
-        p: npt.NDArray[Any] = softmax(self._fitted().scores(self._rows(X)), axis=1)
+        p: npt.NDArray[Any] = softmax(self._fitted().scores(self._rows(X)))
         return p
 
     def predict_log_proba(self, X: Any) -> npt.NDArray[Any]:

@@ -34,12 +34,16 @@ class OnlineModel:
     Parameters
     ----------
     learner : Learner
-        Loss, rule and parameters; may be replaced between calls by one of the same `average`.
+        Loss, rule and parameters; may be replaced between calls by one of the same `average` and
+        `standardize`.
     n_classes, n_features : int
     dtype : numpy.dtype
         float32 or float64, of weights and rows.
     has_intercept : bool
         Whether a constant feature 1 goes before the others.
+    is_centred : bool
+        What `standardize` means: subtract the mean before scaling, or only scale, which leaves
+        what is 0 at 0.
     """
 
     def __init__(
@@ -49,6 +53,7 @@ class OnlineModel:
         n_features: int,
         dtype: npt.DTypeLike,
         has_intercept: bool,
+        is_centred: bool = True,
     ) -> None:
         self._learner, self._kernel_learner = learner, _kernel_learner(learner)
         self.has_intercept = has_intercept
@@ -56,6 +61,10 @@ class OnlineModel:
         width = _kernels.padded(n_classes, dtype.itemsize) * (1 + learner.average)
         self._scale, self._counters = np.array([1.0, 0.0, 0.0]), np.zeros(3, dtype=np.int64)
         room = _aligned_zeros((n_features + has_intercept, width), dtype)
+        # Of each feature its spread and, if rows are centred, its mean; see moments.hpp.
+        self._moments: Array | None = None
+        if learner.standardize:
+            self._moments = np.zeros((1 + is_centred, max(n_features, 1)))
         self._attach(room, n_features, n_classes)
         self._reach = 0.0  # no weight is larger
 
@@ -69,6 +78,7 @@ class OnlineModel:
             n_classes,
             self.has_intercept,
             self.learner.average,
+            self._moments,
         )
         self._room, self._weights, self.n_classes = room, weights, n_classes
 
@@ -130,6 +140,9 @@ class OnlineModel:
         room, n_rows = self._room, n_features + self.has_intercept
         if n_rows > len(room) or n_classes > self._stride:
             room = self._larger_room(n_rows, n_classes)
+        if self._moments is not None and n_features > self._moments.shape[1]:
+            kept, self._moments = self._moments, np.zeros((len(self._moments), len(room)))
+            self._moments[:, : kept.shape[1]] = kept
         self._attach(room, n_features, n_classes)
 
     @contextmanager
@@ -147,6 +160,8 @@ class OnlineModel:
             if kept is not None:
                 self._restore(kept)
                 room[len(self._weights) :] = 0
+            if self._moments is not None:
+                self._moments[:, n_features:] = 0
             raise
 
     def _larger_room(self, n_rows: int, n_classes: int) -> Array:
@@ -169,16 +184,31 @@ class OnlineModel:
         return int(self._room.shape[1]) // (1 + self.learner.average)
 
     def weights(self) -> tuple[Array, Array]:
-        """Return the weights that predict as coef (n_classes, n_features) and intercept."""
+        """Return the weights that predict as coef (n_classes, n_features) and intercept.
+
+        They are those of the rows as they come: what scaling does to a row is part of them.
+        """
         V, scale = self._weights[:, : self.n_classes], self._scale
         if self.learner.average:
             U = self._weights[:, self._stride : self._stride + self.n_classes]
-            W = ((U + scale[1] * V) / max(self.t, 1)).astype(self.dtype)
+            W = (U + scale[1] * V) / max(self.t, 1)
         else:
             W = V * self.dtype.type(scale[0])
-        if self.has_intercept:
-            return np.ascontiguousarray(W[1:].T), W[0]
-        return np.ascontiguousarray(W.T), np.zeros(self.n_classes, dtype=self.dtype)
+        intercept = W[0].copy() if self.has_intercept else np.zeros(self.n_classes, W.dtype)
+        coef = W[self.has_intercept :]
+        if self._moments is not None:
+            mean, deviation = self.moments()
+            share = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 0)
+            coef = coef * share[:, None]
+            intercept = intercept - mean @ coef
+        return np.ascontiguousarray(coef.T, dtype=self.dtype), intercept.astype(self.dtype)
+
+    def moments(self) -> tuple[Array, Array]:
+        """Return what scaling subtracts from each feature (0 if not centred) and divides by."""
+        assert self._moments is not None, "rows are taken as they are"
+        spread, *mean = self._moments[:, : self.n_features]
+        deviation = np.sqrt(spread / max(self.t, 1))
+        return (mean[0].copy() if mean else np.zeros_like(deviation)), deviation
 
     def learn(
         self,
@@ -270,6 +300,10 @@ class OnlineModel:
             self._reach = np.inf
             return rows, self._copies()
         rows, largest = rows.usable()
+        if self._moments is not None:
+            if largest > 1e140:  # the spread may overflow
+                return rows, self._copies()
+            largest = np.sqrt(self.t + n_rounds)  # no feature lies further from its mean
         step = self.learner.largest_step * largest
         if sample_weight is not None and len(sample_weight):
             step *= float(sample_weight.max())
@@ -289,13 +323,17 @@ class OnlineModel:
 
     def _copies(self) -> tuple[Array | float, ...]:
         # Before the first round all weights are 0 and need no copy.
-        weights = self._weights.copy() if self.t else 0.0
-        return weights, self._scale.copy(), self._counters.copy()
+        kept = [array.copy() if self.t else 0.0 for array in self._arrays()]
+        return (*kept, self._scale.copy(), self._counters.copy())
 
     def _restore(self, state: tuple[Array | float, ...]) -> None:
-        mine = (self._weights, self._scale, self._counters)
+        mine = (*self._arrays(), self._scale, self._counters)
         for array, kept in zip(mine, state, strict=True):
             array[...] = kept
+
+    def _arrays(self) -> list[Array]:
+        moments = [] if self._moments is None else [self._moments[:, : self.n_features]]
+        return [self._weights, *moments]
 
     def state(self) -> dict[str, Any]:
         """Return every array and number that learning on depends on, by name; arrays are views.
@@ -307,6 +345,8 @@ class OnlineModel:
         arrays = {"weights": self._weights[:, :K]}
         if self.learner.average:
             arrays["sums"] = self._weights[:, stride : stride + K]
+        if self._moments is not None:
+            arrays["moments"] = self._moments[:, : self.n_features]
         numbers = (*self._scale.tolist(), *self._counters.tolist())
         return {**arrays, **dict(zip(_NUMBERS, numbers, strict=True))}
 
@@ -317,10 +357,13 @@ class OnlineModel:
         """Make the model whose `state` was taken; its arrays are copied."""
         n_rows, n_classes = state["weights"].shape
         n_features = n_rows - has_intercept
-        model = cls(learner, n_classes, n_features, state["weights"].dtype, has_intercept)
+        dtype, moments = state["weights"].dtype, state.get("moments", ())
+        model = cls(learner, n_classes, n_features, dtype, has_intercept, len(moments) == 2)
         model._weights[:, :n_classes] = state["weights"]
         if learner.average:
             model._weights[:, model._stride : model._stride + n_classes] = state["sums"]
+        if model._moments is not None:
+            model._moments[:, :n_features] = moments
         numbers = [state[name] for name in _NUMBERS]
         model._scale[:], model._counters[:] = numbers[:3], numbers[3:]
         model._reach = np.inf  # unknown

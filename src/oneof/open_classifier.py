@@ -254,7 +254,9 @@ class OpenClassifier:
         n_classes = len(self.classes_)
         if self.model_ is None:
             intercept = self.estimator.fit_intercept
-            self.model_ = OnlineModel(self._learner, n_classes, n_features, np.float64, intercept)
+            self.model_ = OnlineModel(
+                self._learner, n_classes, n_features, np.float64, intercept, is_centred=False
+            )
         elif (self.model_.n_features, self.model_.n_classes) != (n_features, n_classes):
             self.model_.grow(n_features, n_classes)
         return self.model_

@@ -20,6 +20,7 @@ class _PassiveAggressive(OnlineClassifier):
         max_iter: int = 10,
         shuffle: bool = True,
         average: bool = False,
+        scale: str = "none",
         warm_start: bool = False,
         random_state: Any = None,
     ) -> None:
@@ -31,6 +32,7 @@ class _PassiveAggressive(OnlineClassifier):
             max_iter=max_iter,
             shuffle=shuffle,
             average=average,
+            scale=scale,
             warm_start=warm_start,
             random_state=random_state,
         )
@@ -52,7 +54,7 @@ class AvgPassiveAggressive(_PassiveAggressive):
     exact : bool, default=False
         Move to the nearest W that beats every non-candidate by 1, not the best one alone: each
         gets a step of its own. Dearer, and often a little better.
-    fit_intercept, max_iter, shuffle, average, warm_start, random_state
+    fit_intercept, max_iter, shuffle, average, scale, warm_start, random_state
         As for every learner, see `OnlineClassifier`; so are the attributes.
 
     References
@@ -87,7 +89,7 @@ class MaxPassiveAggressive(_PassiveAggressive):
     exact : bool, default=False
         Move to the nearest W in which the best candidate beats every non-candidate by 1, not the
         best one alone: each gets a step of its own.
-    fit_intercept, max_iter, shuffle, average, warm_start, random_state
+    fit_intercept, max_iter, shuffle, average, scale, warm_start, random_state
         As for every learner, see `OnlineClassifier`; so are the attributes.
 
     Examples
@@ -119,7 +121,7 @@ class SoftPassiveAggressive(_PassiveAggressive):
         Leave no loss at all; leave some at the price Cξ; or at the price Cξ².
     exact : bool, default=False
         With these q_i, move to the nearest W that beats every non-candidate by 1.
-    fit_intercept, max_iter, shuffle, average, warm_start, random_state
+    fit_intercept, max_iter, shuffle, average, scale, warm_start, random_state
         As for every learner, see `OnlineClassifier`; so are the attributes.
 
     Examples
@@ -143,6 +145,7 @@ class SoftPassiveAggressive(_PassiveAggressive):
         max_iter: int = 10,
         shuffle: bool = True,
         average: bool = False,
+        scale: str = "none",
         warm_start: bool = False,
         random_state: Any = None,
     ) -> None:
@@ -155,6 +158,7 @@ class SoftPassiveAggressive(_PassiveAggressive):
             max_iter=max_iter,
             shuffle=shuffle,
             average=average,
+            scale=scale,
             warm_start=warm_start,
             random_state=random_state,
         )

@@ -94,6 +94,7 @@ SHARED: dict[str, Parameter] = {
     "shuffle": Flag(),
     "average": Flag(),
     "warm_start": Flag(),
+    "scale": Choice({"none": False, "standardize": True}),
 }
 
 
@@ -105,15 +106,15 @@ class Learner:
     rule: str
     average: bool
     options: Mapping[str, Any]
+    standardize: bool = False
 
     @classmethod
     def make(cls, loss: str, rule: str, parameters: Mapping[str, Any]) -> Learner:
         """Check what an estimator was given, `SHARED` parameters included."""
-        for name, shared in SHARED.items():
-            shared.checked(name, parameters[name])
+        shared = {name: p.checked(name, parameters[name]) for name, p in SHARED.items()}
         table = {**LOSSES[loss], **RULES[rule]}
         options = {name: p.checked(name, parameters[name]) for name, p in table.items()}
-        return cls(loss, rule, bool(parameters["average"]), options)
+        return cls(loss, rule, bool(shared["average"]), options, bool(shared["scale"]))
 
     @property
     def largest_step(self) -> float:

@@ -22,7 +22,7 @@ class SoftPerceptron(OnlineClassifier):
         The step size η.
     update : {"margin", "mistake"}, default="margin"
         Learn where 1 − margin > 0, or only where the prediction is no candidate.
-    fit_intercept, max_iter, shuffle, average, warm_start, random_state
+    fit_intercept, max_iter, shuffle, average, scale, warm_start, random_state
         As for every learner, see `OnlineClassifier`; so are the attributes.
 
     Examples
@@ -46,6 +46,7 @@ class SoftPerceptron(OnlineClassifier):
         max_iter: int = 10,
         shuffle: bool = True,
         average: bool = False,
+        scale: str = "none",
         warm_start: bool = False,
         random_state: Any = None,
     ) -> None:
@@ -57,6 +58,7 @@ class SoftPerceptron(OnlineClassifier):
             max_iter=max_iter,
             shuffle=shuffle,
             average=average,
+            scale=scale,
             warm_start=warm_start,
             random_state=random_state,
         )
@@ -77,7 +79,7 @@ class SoftPegasos(OnlineClassifier):
         The regularisation λ. The larger, the smaller the steps.
     shrink : {"on-loss", "always"}, default="on-loss"
         Shrink W only where the loss is positive, or in every round.
-    fit_intercept, max_iter, shuffle, average, warm_start, random_state
+    fit_intercept, max_iter, shuffle, average, scale, warm_start, random_state
         As for every learner, see `OnlineClassifier`; so are the attributes.
 
     Examples
@@ -101,6 +103,7 @@ class SoftPegasos(OnlineClassifier):
         max_iter: int = 10,
         shuffle: bool = True,
         average: bool = False,
+        scale: str = "none",
         warm_start: bool = False,
         random_state: Any = None,
     ) -> None:
@@ -112,6 +115,7 @@ class SoftPegasos(OnlineClassifier):
             max_iter=max_iter,
             shuffle=shuffle,
             average=average,
+            scale=scale,
             warm_start=warm_start,
             random_state=random_state,
         )

@@ -184,7 +184,8 @@ def _estimator(name: str, parameters: dict[str, Any]) -> OnlineClassifier:
             f"its learner {name!r} is unknown to oneof {oneof.__version__} ({', '.join(LEARNERS)}):"
             " upgrade oneof"
         )
-    if set(parameters) != set(kind().get_params(deep=False)):
+    # A parameter that the file's release had not yet takes its default.
+    if not set(parameters) <= set(kind().get_params(deep=False)):
         fault(f"its parameters are not those of {name}: the file is damaged")
     return kind(**parameters)
 
@@ -201,7 +202,10 @@ def _model(
     if dtype not in _LEAST_SCALE:
         fault(f"its dtype {dtype!r} is neither float32 nor float64: the file is damaged")
     has_intercept = bool(estimator.fit_intercept)
-    one, two = (OnlineModel(learner, K, n, dtype, has_intercept).state() for n in (1, 2))
+    is_centred = "moments" not in arrays or len(arrays["moments"]) == 2
+    one, two = (
+        OnlineModel(learner, K, n, dtype, has_intercept, is_centred).state() for n in (1, 2)
+    )
     state: dict[str, Any] = {**header["numbers"], **arrays}
     if set(state) != set(one) or len(state) < len(header["numbers"]) + len(arrays):
         fault(f"its contents are not those of {header['learner']}: the file is damaged")
@@ -227,6 +231,8 @@ def _model(
         fault("its numbers contradict each other: the file is damaged")
     if not n_rounds and state["weights"].any():
         fault("it has weights before the first round: the file is damaged")
+    if learner.standardize and d and state["moments"][0].min() < 0:
+        fault("a feature varies less than not at all: the file is damaged")
     return OnlineModel.from_state(learner, has_intercept, state)
 
 

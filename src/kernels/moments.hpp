@@ -1,0 +1,175 @@
+// Running mean and spread of each feature, and rows scaled by them. No weights, no labels.
+#pragma once
+#include "rows.hpp"
+
+namespace ONEOF_ISA {
+
+// x^(−1/2) by Newton's method from a guess at the exponent, elementwise and in plain arithmetic, so
+// that every build gives the same bits: to float's precision after three steps, to double's after
+// four. 0 where x is 0, or so small that squares of differences say nothing.
+template <int Steps, class V>
+ONEOF_INLINE V inverse_root(V x) {
+    using Bits = vec<int64_t, sizeof(V)>;
+    Bits bits;
+    __builtin_memcpy(&bits, &x, sizeof(V));
+    bits = 0x5fe6eb50c7b537a9 - (bits >> 1);
+    V root;
+    __builtin_memcpy(&root, &bits, sizeof(V));
+    unroll<Steps>([&](auto) { root = root * (1.5 - 0.5 * x * root * root); });
+    return x > 1e-290 ? root : V{};
+}
+
+template <class T>
+inline constexpr int kRootSteps = sizeof(T) == 4 ? 3 : 4;
+
+// The moments after n rounds: of each feature its mean and Σ (x − mean)²; or, where rows are not
+// centred, Σ x² alone.
+struct Moments {
+    double *mean, *spread;
+    double n, share, root;   // share = 1/n, root = √n
+
+    Moments(const oneof::Weights& w, int64_t rounds)
+        : mean(w.mean), spread(w.spread), n(double(rounds)), share(rounds ? 1.0 / n : 0.0),
+          root(__builtin_sqrt(n)) {}
+};
+
+// z = (x − mean)·√n / √spread for all d features; first x joins the moments (Welford's update), if
+// they are learning.
+template <bool IsLearning, class T>
+void standardize(const Moments& m, const T* x, int64_t d, T* z) {
+    using Eight = vec<double, 64>;
+    auto eight = [&](const T* from, double* mean_at, double* spread_at, T* to) {
+        vec<T, 8 * int(sizeof(T))> part;
+        Eight mean, spread;
+        __builtin_memcpy(&part, from, sizeof(part));
+        __builtin_memcpy(&mean, mean_at, sizeof(mean));
+        __builtin_memcpy(&spread, spread_at, sizeof(spread));
+        Eight rest = __builtin_convertvector(part, Eight) - mean;
+        if constexpr (IsLearning) {
+            const Eight before = rest;
+            mean += before * m.share;
+            rest = __builtin_convertvector(part, Eight) - mean;
+            spread += before * rest;
+            __builtin_memcpy(mean_at, &mean, sizeof(mean));
+            __builtin_memcpy(spread_at, &spread, sizeof(spread));
+        }
+        const Eight scaled = rest * (inverse_root<kRootSteps<T>>(spread) * m.root);
+        part = __builtin_convertvector(scaled, decltype(part));
+        __builtin_memcpy(to, &part, sizeof(part));
+    };
+    int64_t j = 0;
+    for (; j + 8 <= d; j += 8) eight(x + j, m.mean + j, m.spread + j, z + j);
+    if (j == d) return;
+    T last[8] = {}, out[8];
+    double mean[8] = {}, spread[8] = {};
+    const size_t n = size_t(d - j);
+    __builtin_memcpy(last, x + j, n * sizeof(T));
+    __builtin_memcpy(mean, m.mean + j, n * sizeof(double));
+    __builtin_memcpy(spread, m.spread + j, n * sizeof(double));
+    eight(last, mean, spread, out);
+    __builtin_memcpy(z + j, out, n * sizeof(T));
+    __builtin_memcpy(m.mean + j, mean, n * sizeof(double));
+    __builtin_memcpy(m.spread + j, spread, n * sizeof(double));
+}
+
+// Gives the rows of another view scaled. Centred, a row holds all features, those that the matrix
+// lacks included; else the pairs it had: z = x·√n / √(Σ x²), which needs no feature that is 0.
+template <class T, class RowsOf>
+class ScaledRows {
+public:
+    using Index = std::remove_const_t<std::remove_pointer_t<decltype(RowsOf::RowType::j)>>;
+    using RowType = Row<T, Index, true>;
+    static constexpr bool kAreLong = RowsOf::kAreLong;
+    static ScaledRows of(const oneof::Rows& rows, const oneof::Weights& w, char* scratch) {
+        return {rows, w, scratch};
+    }
+    ScaledRows(const oneof::Rows& rows, const oneof::Weights& w, char* scratch)
+        : rows_(rows, scratch), weights_(w), n_features_(rows.n_features),
+          scaled_(reinterpret_cast<T*>(scratch + inner_bytes(rows.n_features))),
+          raw_(scaled_ + w.n_features), before_(reinterpret_cast<double*>(raw_ + w.n_features)) {}
+
+    static int64_t scratch_bytes(const oneof::Rows& rows, const oneof::Weights& w) {
+        return inner_bytes(rows.n_features) +
+               w.n_features * int64_t(2 * sizeof(T) + sizeof(double));
+    }
+    bool is_canonical(const RowType& row) const { return row.n >= 0; }
+    void prefetch(int64_t i) const { rows_.prefetch(i); }
+
+    RowType operator[](int64_t i) const { return scaled<false>(i, weights_.counters[0]); }
+
+    // The same for round t, whose row joins the moments first.
+    RowType learn(int64_t i, int64_t t) const { return scaled<true>(i, t); }
+
+    // The moments as they were before the last row, which was not learnt after all; centred ones
+    // are put back by who keeps a copy.
+    void forget(int64_t i) const {
+        if (weights_.mean) return;
+        const auto row = rows_[i];
+        int64_t p = 0;
+        if (rows_.is_canonical(row))
+            row.template each<1>([&](auto, T, int64_t j) { weights_.spread[j] = before_[p++]; });
+    }
+
+private:
+    static int64_t inner_bytes(int64_t d) { return (RowsOf::scratch_bytes(d) + 63) / 64 * 64; }
+
+    template <bool IsLearning>
+    RowType scaled(int64_t i, int64_t t) const {
+        const Moments m(weights_, t);
+        if (m.mean) {
+            const T* x = all_values(i);
+            if (!x) return {scaled_, nullptr, -1};
+            standardize<IsLearning>(m, x, weights_.n_features, scaled_);
+            return {scaled_, nullptr, weights_.n_features};
+        }
+        const auto row = rows_[i];
+        if (!rows_.is_canonical(row)) return {scaled_, nullptr, -1};
+        int64_t p = 0;
+        row.template each<1>([&](auto, T value, int64_t j) {
+            const double x = double(value);
+            if constexpr (IsLearning) {
+                before_[p] = m.spread[j];
+                m.spread[j] += x * x;
+            }
+            const vec<double, 16> spread = {m.spread[j], 1.0};
+            scaled_[p++] = T(x * (inverse_root<kRootSteps<T>>(spread)[0] * m.root));
+        });
+        return {scaled_, row.j, row.n};
+    }
+
+    // Of every feature of the model; null if the row is not canonical.
+    const T* all_values(int64_t i) const {
+        const int64_t d = weights_.n_features;
+        if constexpr (requires { rows_.whole(i); })
+            if (n_features_ == d) return rows_.whole(i);
+        const auto row = rows_[i];
+        if (!rows_.is_canonical(row)) return nullptr;
+        for (int64_t j = 0; j < d; ++j) raw_[j] = T(0);
+        row.template each<1>([&](auto, T value, int64_t j) { raw_[j] = value; });
+        return raw_;
+    }
+
+    const RowsOf rows_;
+    const oneof::Weights& weights_;
+    const int64_t n_features_;
+    T* scaled_;
+    T* raw_;
+    double* before_;
+};
+
+// Row i as round t learns from it.
+template <class RowsOf>
+ONEOF_INLINE auto row_to_learn(const RowsOf& view, int64_t i, int64_t t) {
+    if constexpr (requires { view.learn(i, t); })
+        return view.learn(i, t);
+    else
+        return view[i];
+}
+
+// What row_to_learn has changed is put back.
+template <class RowsOf>
+void forget_row(const RowsOf& view, int64_t i) {
+    if constexpr (requires { view.forget(i); }) view.forget(i);
+}
+
+}  // namespace ONEOF_ISA
