@@ -90,7 +90,7 @@ LEARNERS = [
         oneof.SoftPerceptron,
         "soft",
         "perceptron",
-        {"beta": 5.0, "eta0": 0.2, "update": "mistake"},
+        {"beta": 0.5, "eta0": 0.2, "update": "mistake"},
     ),
     Learner("soft-pegasos", oneof.SoftPegasos, "soft", "pegasos", {"beta": 1.5, "alpha": 0.1}),
     *(
@@ -113,13 +113,9 @@ LEARNERS = [
         for loss, variant, exact, C in [
             ("avg", "PA", False, 1.0),
             ("max", "PA-I", False, 0.05),
-            ("avg", "PA-II", False, 0.5),
-            ("soft", "PA-I", False, 0.3),
-            ("avg", "PA", True, 1.0),
-            ("avg", "PA-I", True, 0.02),
             ("avg", "PA-II", True, 0.1),
             ("max", "PA-I", True, 0.5),
-            ("soft", "PA-II", True, 2.0),
+            ("soft", "PA-I", True, 0.3),
         ]
     ),
     Learner("candidate-logistic", oneof.CandidateLogistic, "log", "gradient"),

@@ -211,6 +211,21 @@ int64_t score(const Weights& weights, const Rows& rows,
     return checked(chosen().score(weights.view, rows.view, extras));
 }
 
+// The first row that cannot be read, or -1.
+int64_t pack(const Weights& weights, const Rows& rows, vector_in<int64_t> order, bool is_learning,
+             any_out values, vector_out<int32_t> indices, vector_out<int32_t> indptr) {
+    const oneof::Extras extras = extras_of(weights, rows, order);
+    const int64_t n_values = extras.n_rounds * weights.view.n_features;
+    require(values.ndim() == 1 && values.dtype() == weights.weights.dtype() &&
+                int64_t(values.size()) >= n_values && int64_t(indices.size()) >= n_values &&
+                n_values < (int64_t(1) << 31) && (values.size() < 2 || values.stride(0) == 1) &&
+                int64_t(indptr.size()) == extras.n_rounds + 1,
+            "room for each row and feature");
+    const oneof::Packed out{values.data(), indices.data(), indptr.data()};
+    nb::gil_scoped_release release;
+    return checked(chosen().pack(weights.view, rows.view, extras, is_learning, out));
+}
+
 nb::tuple check(const Rows& rows) {
     oneof::Finding finding;
     {
@@ -357,6 +372,8 @@ NB_MODULE(_kernels, m) {
              "weights"_a.noconvert(), "scale"_a.noconvert(), "counters"_a.noconvert(),
              "n_classes"_a, "has_intercept"_a, "is_averaged"_a,
              "moments"_a.noconvert().none() = nb::none());
+    m.def("pack", &pack, "weights"_a, "rows"_a, "order"_a.noconvert(), "is_learning"_a,
+          "values"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert());
     m.def("learn", &learn, "learner"_a, "weights"_a, "rows"_a, "indptr"_a.noconvert(),
           "codes"_a.noconvert(), nb::kw_only(), "order"_a.noconvert().none() = nb::none(),
           "sample_weight"_a.noconvert().none() = nb::none(),

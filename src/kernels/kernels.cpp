@@ -35,6 +35,13 @@ static int64_t score_any(const oneof::Weights& weights, const oneof::Rows& rows,
     });
 }
 
+static int64_t pack_any(const oneof::Weights& weights, const oneof::Rows& rows,
+                        const oneof::Extras& extras, bool is_learning, const oneof::Packed& out) {
+    return with_rows(rows, weights, [&]<class T, class RowsOf>() {
+        return pack_rows<T, RowsOf>(weights, rows, extras, is_learning, out);
+    });
+}
+
 static oneof::Finding check_any(const oneof::Rows& rows) {
     auto by_type = [&]<class T>() {
         if (!rows.indptr) return check_dense<T>(rows);
@@ -47,6 +54,7 @@ static oneof::Finding check_any(const oneof::Rows& rows) {
 #define ONEOF_TEXT_OF(x) #x
 #define ONEOF_TEXT(x) ONEOF_TEXT_OF(x)
 extern const oneof::Kernels table;
-const oneof::Kernels table{ONEOF_TEXT(ONEOF_ISA), learn_any, score_any, check_any};
+const oneof::Kernels table{ONEOF_TEXT(ONEOF_ISA), learn_any, score_any, pack_any,
+                           check_any};
 
 }  // namespace ONEOF_ISA

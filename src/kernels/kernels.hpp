@@ -64,6 +64,12 @@ struct Extras {
     void* scores;                  // by round, n_classes each
 };
 
+// Room for n_rounds rows of all the model's features.
+struct Packed {
+    void* values;
+    int32_t *indices, *indptr;
+};
+
 enum class Fault { none, not_finite, bad_index, not_canonical };
 struct Finding {
     Fault fault;
@@ -77,6 +83,7 @@ struct Kernels {
     // finite, or scores that overflow; nothing of it is learnt), or -2 when there is no memory.
     int64_t (*learn)(const Learner&, const Weights&, const Rows&, const Candidates&, const Extras&);
     int64_t (*score)(const Weights&, const Rows&, const Extras&);
+    int64_t (*pack)(const Weights&, const Rows&, const Extras&, bool is_learning, const Packed&);
     Finding (*check)(const Rows&);
 };
 

@@ -281,4 +281,36 @@ int64_t score_rows(const oneof::Weights& weights, const oneof::Rows& rows,
     return -1;
 }
 
+// Writes rows as a model sees them, scaled if it scales, one after another; learning, each round
+// adds its row to the moments. Rows that hold all features need no indices and get none.
+template <class T, class RowsOf>
+int64_t pack_rows(const oneof::Weights& weights, const oneof::Rows& rows,
+                  const oneof::Extras& extras, bool is_learning, const oneof::Packed& out) {
+    const int64_t scratch = RowsOf::scratch_bytes(rows, weights);
+    Arena arena(Arena::piece_bytes<char>(scratch));
+    if (!arena) return kOutOfMemory;
+    const RowsOf view = RowsOf::of(rows, weights, arena.take<char>(scratch));
+    T* values = static_cast<T*>(out.values);
+    int32_t n = 0;
+    int64_t n_full = 0;
+    out.indptr[0] = 0;
+    for (int64_t round_no = 0; round_no < extras.n_rounds; ++round_no) {
+        const int64_t i = extras.order ? extras.order[round_no] : round_no;
+        const auto row = is_learning ? row_to_learn(view, i, weights.counters[0] + 1) : view[i];
+        if (!view.is_canonical(row)) return round_no;
+        weights.counters[0] += is_learning;
+        __builtin_memcpy(values + n, row.x, size_t(row.n) * sizeof(T));
+        if (row.j)
+            for (int64_t p = 0; p < row.n; ++p) out.indices[n + p] = static_cast<int32_t>(row.j[p]);
+        n += static_cast<int32_t>(row.n);
+        n_full += row.n == weights.n_features;
+        out.indptr[round_no + 1] = n;
+    }
+    for (int64_t i = 0; i < extras.n_rounds && n_full < extras.n_rounds; ++i)
+        if (out.indptr[i + 1] - out.indptr[i] == weights.n_features)
+            for (int64_t j = 0; j < weights.n_features; ++j)
+                out.indices[out.indptr[i] + j] = static_cast<int32_t>(j);
+    return -1;
+}
+
 }  // namespace ONEOF_ISA

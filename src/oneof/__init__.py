@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from oneof import writers as writers
     from oneof.candidates import CandidateSets
     from oneof.estimators import AvgPegasos, AvgPerceptron, MaxPegasos, MaxPerceptron
+    from oneof.hedge import Hedge
     from oneof.logistic import CandidateLogistic
     from oneof.open_classifier import OpenClassifier
     from oneof.passive_aggressive import (
@@ -31,6 +32,7 @@ __all__ = [
     "AvgPerceptron",
     "CandidateLogistic",
     "CandidateSets",
+    "Hedge",
     "MaxPassiveAggressive",
     "MaxPegasos",
     "MaxPerceptron",
@@ -49,6 +51,7 @@ _HOMES = {
     "AvgPerceptron": "estimators",
     "CandidateLogistic": "logistic",
     "CandidateSets": "candidates",
+    "Hedge": "hedge",
     "MaxPassiveAggressive": "passive_aggressive",
     "MaxPegasos": "estimators",
     "MaxPerceptron": "estimators",

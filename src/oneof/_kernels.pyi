@@ -69,6 +69,15 @@ class Weights:
         moments: npt.NDArray[np.float64] | None = None,
     ) -> None: ...
 
+def pack(
+    weights: Weights,
+    rows: Rows,
+    order: npt.NDArray[np.int64],
+    is_learning: bool,
+    values: npt.NDArray[Any],
+    indices: npt.NDArray[np.int32],
+    indptr: npt.NDArray[np.int32],
+) -> int: ...
 def learn(
     learner: Learner,
     weights: Weights,

@@ -297,16 +297,19 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 allow_all_zero_weights=not is_whole,  # one chunk of a stream may be all zeros
             )
         if is_new:
-            self.model_ = OnlineModel(
-                learner,
-                self.classes_.size,
-                rows.n_features,
-                rows.X.dtype,
-                self.fit_intercept,
-                is_centred=not sparse.issparse(rows.X),
-            )
+            self.model_ = self._new_model(learner, rows)
         self.model_.learner = learner
         return rows, candidates, weight
+
+    def _new_model(self, learner: Learner, rows: Rows) -> OnlineModel:
+        return OnlineModel(
+            learner,
+            self.classes_.size,
+            rows.n_features,
+            rows.X.dtype,
+            self.fit_intercept,
+            is_centred=not sparse.issparse(rows.X),
+        )
 
     def learner(self) -> Learner:
         """Check the parameters; return what they come to."""
@@ -326,6 +329,9 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     f"{name} was {then} when this model began and is {now} now: "
                     "set it back, or begin a new model with fit"
                 )
+        self._refuse_other_classes(classes)
+
+    def _refuse_other_classes(self, classes: npt.ArrayLike | None) -> None:
         if classes is None:
             return
         given = given_classes(classes)

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from oneof import _kernels
+from oneof.rows import Rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from oneof.candidates import CandidateSets
     from oneof.packing import Packed
-    from oneof.rows import Rows
     from oneof.rules import Learner
 
 Array = npt.NDArray[Any]
@@ -152,13 +153,13 @@ class OnlineModel:
         One call to learn takes care of the weights itself.
         """
         room, n_features, n_classes = self._room, self.n_features, self.n_classes
-        kept = None if is_whole else self._copies()
+        kept = None if is_whole else self.copies()
         try:
             yield
         except BaseException:
             self._attach(room, n_features, n_classes)
             if kept is not None:
-                self._restore(kept)
+                self.restore(kept)
                 room[len(self._weights) :] = 0
             if self._moments is not None:
                 self._moments[:, n_features:] = 0
@@ -239,12 +240,31 @@ class OnlineModel:
         if failed < 0:
             return predictions
         assert undo is not None, "checked rows within reach never fail"
-        self._restore(undo)
+        self.restore(undo)
         row = failed if order is None else int(order[failed])
         tidy, _ = rows.usable()  # raises if the row itself is at fault
         if tidy is not rows:
             return self.learn(tidy, candidates, order, sample_weight, is_progressive=is_progressive)
         raise _overflow(row)
+
+    def packed(self, rows: Rows, order: npt.NDArray[np.int64], *, is_learning: bool) -> Rows:
+        """Return some rows as this model sees them: scaled, if it scales, and what is 0 left out.
+
+        Learning, each is a round that adds its row to the moments; who calls it keeps a copy.
+        """
+        n, d = len(order), self.n_features
+        values, indices = np.empty(n * d, self.dtype), np.empty(n * d, np.int32)
+        indptr = np.empty(n + 1, np.int32)
+        failed = _kernels.pack(
+            self._kernel, rows.kernel, order, is_learning, values, indices, indptr
+        )
+        if failed >= 0:
+            tidy, _ = rows.usable()  # raises if the row itself is at fault
+            return self.packed(tidy, order, is_learning=is_learning)
+        if indptr[-1] == n * d:
+            return Rows(values.reshape(n, d))
+        k = indptr[-1]
+        return Rows(sparse.csr_array((values[:k], indices[:k], indptr), (n, d)))
 
     def scores(self, rows: Rows) -> Array:
         """Return the score of each row and class."""
@@ -298,11 +318,11 @@ class OnlineModel:
         """
         if self._weights.nbytes <= rows.nbytes / 4:
             self._reach = np.inf
-            return rows, self._copies()
+            return rows, self.copies()
         rows, largest = rows.usable()
         if self._moments is not None:
             if largest > 1e140:  # the spread may overflow
-                return rows, self._copies()
+                return rows, self.copies()
             largest = np.sqrt(self.t + n_rounds)  # no feature lies further from its mean
         step = self.learner.largest_step * largest
         if sample_weight is not None and len(sample_weight):
@@ -315,18 +335,20 @@ class OnlineModel:
             self._reach = reach + n_rounds * max(step, self.learner.largest_step)
             if self._reach < limit:
                 return rows, None
-        return rows, self._copies()
+        return rows, self.copies()
 
     def _largest_weight(self) -> float:
         V = self._weights
         return float(max(V.max(), -V.min()) * self._scale[0]) if V.size else 0.0
 
-    def _copies(self) -> tuple[Array | float, ...]:
+    def copies(self) -> tuple[Array | float, ...]:
+        """Return what `restore` goes back to, while features and classes stay as they are."""
         # Before the first round all weights are 0 and need no copy.
         kept = [array.copy() if self.t else 0.0 for array in self._arrays()]
         return (*kept, self._scale.copy(), self._counters.copy())
 
-    def _restore(self, state: tuple[Array | float, ...]) -> None:
+    def restore(self, state: tuple[Array | float, ...]) -> None:
+        """Go back to where `copies` were taken."""
         mine = (*self._arrays(), self._scale, self._counters)
         for array, kept in zip(mine, state, strict=True):
             array[...] = kept

@@ -111,10 +111,15 @@ class Learner:
     @classmethod
     def make(cls, loss: str, rule: str, parameters: Mapping[str, Any]) -> Learner:
         """Check what an estimator was given, `SHARED` parameters included."""
-        shared = {name: p.checked(name, parameters[name]) for name, p in SHARED.items()}
+        shared = cls.check_shared(parameters)
         table = {**LOSSES[loss], **RULES[rule]}
         options = {name: p.checked(name, parameters[name]) for name, p in table.items()}
         return cls(loss, rule, bool(shared["average"]), options, bool(shared["scale"]))
+
+    @staticmethod
+    def check_shared(parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """Check the parameters that every estimator has."""
+        return {name: p.checked(name, parameters[name]) for name, p in SHARED.items()}
 
     @property
     def largest_step(self) -> float:

@@ -1,0 +1,224 @@
+"""A team of models on one stream: shared rows, weights by mistakes, votes. No names of labels."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from oneof.model import OnlineModel
+from oneof.packing import Packed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from oneof.candidates import CandidateSets
+    from oneof.rows import Rows
+    from oneof.rules import Learner
+
+Array = npt.NDArray[Any]
+
+_BLOCK_VALUES = 1 << 19  # of the rows that all members learn while the cache holds them
+
+
+@dataclass(frozen=True)
+class Member:
+    """A learner, and whether a constant feature 1 goes before the others."""
+
+    learner: Learner
+    has_intercept: bool
+
+
+class Team:
+    """Models that learn the same rows side by side; what a row is, scaled, is found out once.
+
+    A member's weight is exp(−rate · its mistakes), against the best member's; the prediction is
+    the class with the largest sum of weights among those the members predict.
+
+    Parameters
+    ----------
+    members : sequence of Member
+    n_classes, n_features : int
+    dtype : numpy.dtype
+    is_centred : bool
+        What scaling means, see `OnlineModel`.
+    rate : float
+    """
+
+    def __init__(
+        self,
+        members: Sequence[Member],
+        n_classes: int,
+        n_features: int,
+        dtype: npt.DTypeLike,
+        is_centred: bool,
+        rate: float,
+    ) -> None:
+        self.members, self.n_classes, self.rate = tuple(members), n_classes, rate
+        self.models = [
+            OnlineModel(
+                replace(m.learner, standardize=False), n_classes, n_features, dtype, m.has_intercept
+            )
+            for m in members
+        ]
+        # One model of no weight for each way to scale: it keeps the moments, and gives the rows.
+        self._fronts = {
+            scales: OnlineModel(
+                replace(members[0].learner, standardize=scales, average=False),
+                1, n_features, dtype, False, is_centred,
+            )
+            for scales in sorted({m.learner.standardize for m in members})
+        }  # fmt: skip
+        self.n_mistakes = 0
+
+    @property
+    def learner(self) -> tuple[Member, ...]:
+        """The members, which stay as they are."""
+        return self.members
+
+    @learner.setter
+    def learner(self, members: Sequence[Member]) -> None:
+        assert tuple(members) == self.members, "checked by refuse_change"
+
+    @property
+    def n_features(self) -> int:
+        """Number of features, without the constant one."""
+        return self.models[0].n_features
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of weights and rows."""
+        return self.models[0].dtype
+
+    @property
+    def t(self) -> int:
+        """Rounds learnt in the team's life."""
+        return self.models[0].t
+
+    @property
+    def n_updates(self) -> int:
+        """Rounds that moved a member's weights, of all members."""
+        return sum(model.n_updates for model in self.models)
+
+    def weights(self) -> Array:
+        """Return each member's share of the vote."""
+        weights = self._against_best(np.array([model.n_mistakes for model in self.models]))
+        shares: Array = weights / weights.sum()
+        return shares
+
+    def member(self, i: int) -> OnlineModel:
+        """Return a model that goes on by itself from where member i is."""
+        member, state = self.members[i], self.models[i].state()
+        if member.learner.standardize:
+            state["moments"] = self._fronts[True].state()["moments"]
+        return OnlineModel.from_state(member.learner, member.has_intercept, state)
+
+    def learn(
+        self,
+        rows: Rows,
+        candidates: CandidateSets,
+        order: npt.NDArray[np.int64] | None = None,
+        sample_weight: npt.NDArray[np.float64] | None = None,
+        *,
+        is_progressive: bool = False,
+    ) -> npt.NDArray[np.int32] | None:
+        """Learn one round per row, or per entry of `order`; all of them, or none and raise.
+
+        Returns the class predicted in each round before learning from it, if `is_progressive`.
+        """
+        order = np.arange(len(rows)) if order is None else order.astype(np.int64, copy=False)
+        predictions = np.empty(len(order), dtype=np.int32)
+        with self._unchanged_on_error(rows):
+            for at in self._blocks(len(order)):
+                block = order[at]
+                sets = _taken(candidates, block)
+                weight = None if sample_weight is None else sample_weight[block]
+                seen = self._views(rows, block, is_learning=True)
+                before = [[model.n_mistakes] for model in self.models]
+                guesses = [
+                    model.learn(
+                        seen[m.learner.standardize], sets, None, weight, is_progressive=True
+                    )
+                    for m, model in zip(self.members, self.models, strict=True)
+                ]
+                predictions[at] = self._voted(np.array(guesses), np.array(before), sets)
+        return predictions if is_progressive else None
+
+    def scores(self, rows: Rows) -> Array:
+        """Return each class's share of the vote, for each row."""
+        votes = self._votes(rows)
+        shares: Array = (votes / votes.sum(axis=1, keepdims=True)).astype(self.dtype)
+        return shares
+
+    def predict(self, rows: Rows) -> npt.NDArray[np.int32]:
+        """Return the class with the largest vote of each row, the first one of equals."""
+        best: npt.NDArray[np.int32] = self._votes(rows).argmax(axis=1).astype(np.int32)
+        return best
+
+    def _votes(self, rows: Rows) -> Array:
+        votes = np.zeros((len(rows), self.n_classes))
+        weights = self._against_best(np.array([model.n_mistakes for model in self.models]))
+        for at in self._blocks(len(rows)):
+            block = np.arange(at.start, at.stop)
+            seen = self._views(rows, block, is_learning=False)
+            for member, model, weight in zip(self.members, self.models, weights, strict=True):
+                votes[block, model.predict(seen[member.learner.standardize])] += weight
+        return votes
+
+    def _voted(self, guesses: Array, before: Array, sets: Packed) -> Array:
+        """Return the votes' winners, round by round, and count the mistakes among them."""
+        n_rounds = guesses.shape[1]
+        rounds = np.arange(n_rounds)
+        is_candidate = np.zeros((n_rounds, self.n_classes), dtype=np.bool_)
+        is_candidate[np.repeat(rounds, np.diff(sets.indptr)), sets.codes] = True
+        wrong = ~is_candidate[rounds, guesses]
+        weights = self._against_best(before + np.cumsum(wrong, axis=1) - wrong)
+        votes = np.zeros((n_rounds, self.n_classes))
+        for guess, weight in zip(guesses, weights, strict=True):
+            votes[rounds, guess] += weight
+        winners: Array = votes.argmax(axis=1)
+        self.n_mistakes += int(np.sum(~is_candidate[rounds, winners]))
+        return winners
+
+    def _against_best(self, mistakes: Array) -> Array:
+        weights: Array = np.exp(-self.rate * (mistakes - mistakes.min(axis=0)))
+        return weights
+
+    def _views(
+        self, rows: Rows, block: npt.NDArray[np.int64], *, is_learning: bool
+    ) -> dict[bool, Rows]:
+        return {
+            scales: front.packed(rows, block, is_learning=is_learning)
+            for scales, front in self._fronts.items()
+        }
+
+    def _blocks(self, n: int) -> Iterator[slice]:
+        """Cut n rounds into pieces whose rows stay in the processor's cache."""
+        size = max(1, _BLOCK_VALUES // max(1, self.models[0].n_features))
+        for start in range(0, n, size):
+            yield slice(start, min(n, start + size))
+
+    @contextmanager
+    def _unchanged_on_error(self, rows: Rows) -> Iterator[None]:
+        """Put every member back where it was, should one fail."""
+        models = [*self.models, *self._fronts.values()]
+        kept = [model.copies() for model in models], self.n_mistakes
+        try:
+            yield
+        except BaseException as error:
+            for model, copies in zip(models, kept[0], strict=True):
+                model.restore(copies)
+            self.n_mistakes = kept[1]
+            if not isinstance(error, ValueError):
+                raise
+            rows.usable()  # raises if a row is at fault, and names it
+            raise ValueError("a member's scores overflow: scale the features down") from None
+
+
+def _taken(candidates: CandidateSets, rounds: npt.NDArray[np.int64]) -> Packed:
+    """Return the candidates of some rounds, packed."""
+    taken = candidates[rounds]
+    return Packed(taken.indptr, taken.codes)
