@@ -18,6 +18,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.linear_model import SGDClassifier
 
+import beyond
 import oneof
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
@@ -201,6 +202,7 @@ def imports(table: Table) -> None:
 
 
 GROUPS = {
+    **beyond.GROUPS,
     "sgd": sets_of_the_paper,
     "product": against_products,
     "reference": against_the_reference,

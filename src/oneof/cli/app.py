@@ -8,6 +8,7 @@ import typer
 from typer.exceptions import TyperException
 
 from oneof.cli import INTERRUPTED, say
+from oneof.cli.compare import compare
 from oneof.cli.convert import ambiguate, convert
 from oneof.cli.datasets import datasets
 from oneof.cli.evaluate import evaluate
@@ -35,7 +36,7 @@ def _common() -> None:
 
 
 for command in (
-    train, predict, evaluate, inspect, ambiguate, convert, reproduce, datasets
+    train, predict, evaluate, inspect, ambiguate, convert, reproduce, compare, datasets
 ):  # fmt: skip
     app.command()(command)
 

@@ -111,7 +111,7 @@ def curves(rows: Sequence[CurveRow], *, panel: int | None = None) -> Figure:
     sizes = sizes_of(rows) if panel is None else [panel]
     n_columns = 2 if len(sizes) == 4 else len(sizes)
     n_rows = -(-len(sizes) // n_columns)
-    with _drawing() as figure:
+    with drawing() as figure:
         figure.set_size_inches(3.6 * n_columns, 2.6 * n_rows + 0.7 * (panel is None))
         axes = figure.subplots(n_rows, n_columns, sharex=True, sharey=True, squeeze=False)
         for size, ax in zip(sizes, axes.flat, strict=True):
@@ -145,7 +145,7 @@ def theorem(rows: Sequence[TheoremRow], number: int) -> Figure:
         The theorem.
     """
     mine = [row for row in rows if row.theorem == number]
-    with _drawing() as figure:
+    with drawing() as figure:
         figure.set_size_inches(3.6, 2.9)
         ax = figure.subplots()
         settings = _grouped(mine, "setting")
@@ -223,7 +223,7 @@ def _grouped(rows: Sequence[Any], field: str) -> Iterator[tuple[str, list[Any]]]
 
 
 @contextmanager
-def _drawing() -> Iterator[Figure]:
+def drawing() -> Iterator[Figure]:
     """Give an empty figure with our settings."""
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
