@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from oneof import _kernels
 from oneof.rows import Rows
@@ -263,8 +262,7 @@ class OnlineModel:
             return self.packed(tidy, order, is_learning=is_learning)
         if indptr[-1] == n * d:
             return Rows(values.reshape(n, d))
-        k = indptr[-1]
-        return Rows(sparse.csr_array((values[:k], indices[:k], indptr), (n, d)))
+        return Rows.packed(values[: indptr[-1]], indices[: indptr[-1]], indptr, d)
 
     def scores(self, rows: Rows) -> Array:
         """Return the score of each row and class."""

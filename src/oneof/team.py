@@ -11,17 +11,17 @@ import numpy.typing as npt
 
 from oneof.model import OnlineModel
 from oneof.packing import Packed
+from oneof.rows import Rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from oneof.candidates import CandidateSets
-    from oneof.rows import Rows
     from oneof.rules import Learner
 
 Array = npt.NDArray[Any]
 
-_BLOCK_VALUES = 1 << 19  # of the rows that all members learn while the cache holds them
+_BLOCK_VALUES = 1 << 17  # of the rows that all members learn while the cache holds them
 
 
 @dataclass(frozen=True)
@@ -129,14 +129,15 @@ class Team:
 
         Returns the class predicted in each round before learning from it, if `is_progressive`.
         """
-        order = np.arange(len(rows)) if order is None else order.astype(np.int64, copy=False)
-        predictions = np.empty(len(order), dtype=np.int32)
+        if order is not None:
+            candidates = candidates[order]
+            sample_weight = None if sample_weight is None else sample_weight[order]
+        predictions = np.empty(len(candidates), dtype=np.int32)
         with self._unchanged_on_error(rows):
-            for at in self._blocks(len(order)):
-                block = order[at]
-                sets = _taken(candidates, block)
-                weight = None if sample_weight is None else sample_weight[block]
-                seen = self._views(rows, block, is_learning=True)
+            for at in self._blocks(len(candidates)):
+                sets = _taken(candidates, at)
+                weight = None if sample_weight is None else sample_weight[at]
+                seen = self._views(rows, at, order, is_learning=True)
                 before = [[model.n_mistakes] for model in self.models]
                 guesses = [
                     model.learn(
@@ -163,7 +164,7 @@ class Team:
         weights = self._against_best(np.array([model.n_mistakes for model in self.models]))
         for at in self._blocks(len(rows)):
             block = np.arange(at.start, at.stop)
-            seen = self._views(rows, block, is_learning=False)
+            seen = self._views(rows, at, None, is_learning=False)
             for member, model, weight in zip(self.members, self.models, weights, strict=True):
                 votes[block, model.predict(seen[member.learner.standardize])] += weight
         return votes
@@ -188,10 +189,14 @@ class Team:
         return weights
 
     def _views(
-        self, rows: Rows, block: npt.NDArray[np.int64], *, is_learning: bool
+        self, rows: Rows, at: slice, order: npt.NDArray[np.int64] | None, *, is_learning: bool
     ) -> dict[bool, Rows]:
+        """Return a block of rows as the members see them, by whether these scale."""
+        taken = np.arange(at.start, at.stop) if order is None else order[at].astype(np.int64)
         return {
-            scales: front.packed(rows, block, is_learning=is_learning)
+            scales: Rows(rows.X[at])
+            if not scales and order is None and _is_dense(rows, at)
+            else front.packed(rows, taken, is_learning=is_learning)
             for scales, front in self._fronts.items()
         }
 
@@ -218,7 +223,15 @@ class Team:
             raise ValueError("a member's scores overflow: scale the features down") from None
 
 
-def _taken(candidates: CandidateSets, rounds: npt.NDArray[np.int64]) -> Packed:
+def _is_dense(rows: Rows, at: slice) -> bool:
+    """Tell, by the first few, whether members had better read these rows where they lie."""
+    if not isinstance(rows.X, np.ndarray):
+        return False
+    few = rows.X[at][:16]
+    return bool(np.count_nonzero(few) > few.size / 2)
+
+
+def _taken(candidates: CandidateSets, at: slice) -> Packed:
     """Return the candidates of some rounds, packed."""
-    taken = candidates[rounds]
-    return Packed(taken.indptr, taken.codes)
+    indptr = candidates.indptr[at.start : at.stop + 1]
+    return Packed(indptr - indptr[0], candidates.codes[indptr[0] : indptr[-1]])
