@@ -145,11 +145,19 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def begin(
         self, classes: npt.ArrayLike, n_features: int, dtype: npt.DTypeLike = np.float64
     ) -> Self:
-        """Become a model that has learnt nothing yet, for a stream to be fed to `learn_next`."""
+        """Become a model that has learnt nothing yet, for a stream to be fed to `learn_next`.
+
+        Its features may grow in number, so `scale="standardize"` scales them and does not centre.
+        """
         self.classes_ = given_classes(classes)
         self.n_features_in_ = n_features
         self.model_ = OnlineModel(
-            self.learner(), self.classes_.size, n_features, dtype, self.fit_intercept
+            self.learner(),
+            self.classes_.size,
+            n_features,
+            dtype,
+            self.fit_intercept,
+            is_centred=False,
         )
         self.n_iter_ = 1
         return self

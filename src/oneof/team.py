@@ -196,7 +196,7 @@ class Team:
         return {
             scales: Rows(rows.X[at])
             if not scales and order is None and _is_dense(rows, at)
-            else front.packed(rows, taken, is_learning=is_learning)
+            else front.packed(rows, taken, is_learning=is_learning and scales)
             for scales, front in self._fronts.items()
         }
 
