@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # Documented where their results are.
-ELSEWHERE = {"reproduce", "datasets"}
+ELSEWHERE = {"reproduce", "compare", "datasets"}
 
 
 def commands_of(page):
@@ -30,7 +30,7 @@ def commands_of(page):
 
 
 def is_runnable(command):
-    return not command.startswith(("git ", "pip ", "oneof reproduce", "make "))
+    return not command.startswith(("git ", "pip ", "oneof reproduce", "oneof compare", "make "))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))

@@ -71,13 +71,15 @@ Step exact(const oneof::Learner& p, const Situation<T>& at, Contrast& c) {
         for (int64_t i = 0; i < n; ++i) sum += gaps[i];
         tau = is_capped ? (p.C * xx - sum) / double(n) : (hinge - a * sum) / (1.0 + a * double(n));
         int64_t kept = 0;
-        for (int64_t i = 0; i < n; ++i)
-            if (tau + gaps[i] > 0) support[kept] = support[i], gaps[kept++] = gaps[i];
+        total = 0;   // of terms above 0: n·τ + Σg would cancel
+        for (int64_t i = 0; i < n; ++i) {
+            const double step = tau + gaps[i];
+            if (step > 0) support[kept] = support[i], gaps[kept++] = gaps[i], total += step;
+        }
         if (kept < n && kept > 0) {
             n = kept;
             continue;
         }
-        total = double(n) * tau + sum;
         if (p.variant != Variant::pa_1 || is_capped || total <= p.C * xx) break;
         is_capped = true;
     }

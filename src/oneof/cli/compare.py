@@ -39,7 +39,11 @@ def compare(
     that predicted outside the candidates least often. OUT holds the table as CSV and as a page,
     and a figure. With vowpalwabbit installed, its csoaa learners are in the table, too.
 
-    A first try, in seconds: `oneof compare --dataset ecoli --passes 1 --folds 3`
+    For example:
+
+    - oneof compare --dataset ecoli --passes 1 --folds 3
+
+    - oneof compare --dataset mine.mat
     """
     from rich.console import Console
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _NOT_OFFERED = {"max_iter", "shuffle", "warm_start", "random_state"}
 _EVERYWHERE = {
     "fit_intercept": (bool, "Add a constant feature 1. On by default."),
+    "scale": (str, "standardize: bring all features to one scale as they come; none, the default."),
     "average": (bool, "Predict with the mean of the weights after each round; best for one pass."),
 }
 _FLAGS = {"fit_intercept": "--intercept/--no-intercept", "average": "--average/--no-average"}
