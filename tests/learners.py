@@ -48,13 +48,14 @@ class Learner:
         )
         return self.rule == "pegasos" or steps_by_length
 
-    def sensitivity(self, x, moved):
+    def sensitivity(self, x, moved, weight):
         """How far W moves per unit of error in the scores, where it moved so far: at most."""
         longest, xx = np.abs(x).max(initial=0), x @ x
         if self.rule == "gradient":
-            eta0 = self.parameters.get("eta0", 3)
-            return eta0 * longest / (1 if self.parameters.get("step") == "sqrt" else max(xx, 1e-9))
-        by_hinge = 2 * longest / xx if self.rule == "passive_aggressive" and xx > 0 else 0
+            steepest = weight * longest * self.parameters.get("eta0", 3)
+            return steepest / (1 if self.parameters.get("step") == "sqrt" else max(xx, 1e-9))
+        is_steep = self.rule == "passive_aggressive" and xx > 0
+        by_hinge = 2 * weight * longest / xx if is_steep else 0
         return self.parameters.get("beta", 0) * moved + by_hinge
 
 

@@ -81,7 +81,7 @@ def test_kernel_follows_the_paper_round_by_round(learner, dtype, form, stream, w
             n_mistakes += reference.is_mistake(s, Y)
             step = np.abs(expected - W).max()
             room = 64 * eps * (np.abs(W).max() + step + 1 / np.sqrt(len(W)))
-            room += learner.sensitivity(with_one, step) * tolerance
+            room += learner.sensitivity(with_one, step, weight) * tolerance
             np.testing.assert_allclose(after, expected, rtol=64 * eps, atol=room)
         else:
             n_updates, n_mistakes = model.n_updates_, model.n_mistakes_
