@@ -37,12 +37,13 @@ class CandidateLogistic(OnlineClassifier):
     Examples
     --------
     >>> from oneof import CandidateLogistic
-    >>> X, Y = [[0.0, 1.0], [1.0, 0.0]], [{"cat", "fox"}, {"dog"}]
+    >>> X = [[0.0, 1.0], [1.0, 0.0], [0.1, 0.9], [0.9, 0.2]]
+    >>> Y = [{"cat", "fox"}, {"dog"}, {"cat"}, {"dog", "fox"}]
     >>> model = CandidateLogistic().partial_fit(X, Y)
     >>> model.predict(X).tolist()
-    ['cat', 'dog']
-    >>> model.predict_proba(X).round(2).tolist()
-    [[0.42, 0.16, 0.42], [0.22, 0.55, 0.22]]
+    ['cat', 'dog', 'cat', 'dog']
+    >>> model.predict_proba(X[:2]).round(2).tolist()
+    [[0.77, 0.13, 0.09], [0.03, 0.94, 0.02]]
     """
 
     _loss = "log"

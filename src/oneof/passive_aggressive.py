@@ -65,9 +65,10 @@ class AvgPassiveAggressive(_PassiveAggressive):
     Examples
     --------
     >>> from oneof import AvgPassiveAggressive
-    >>> X, Y = [[0.0, 1.0], [1.0, 0.0]], [{"cat", "fox"}, {"dog"}]
+    >>> X = [[0.0, 1.0], [1.0, 0.0], [0.1, 0.9], [0.9, 0.2]]
+    >>> Y = [{"cat", "fox"}, {"dog"}, {"cat"}, {"dog", "fox"}]
     >>> AvgPassiveAggressive(variant="PA").partial_fit(X, Y).predict(X).tolist()
-    ['cat', 'dog']
+    ['cat', 'dog', 'cat', 'dog']
     """
 
     _loss = "avg"
@@ -95,9 +96,10 @@ class MaxPassiveAggressive(_PassiveAggressive):
     Examples
     --------
     >>> from oneof import MaxPassiveAggressive
-    >>> X, Y = [[0.0, 1.0], [1.0, 0.0]], [{"cat", "fox"}, {"dog"}]
+    >>> X = [[0.0, 1.0], [1.0, 0.0], [0.1, 0.9], [0.9, 0.2]]
+    >>> Y = [{"cat", "fox"}, {"dog"}, {"cat"}, {"dog", "fox"}]
     >>> MaxPassiveAggressive(C=0.1, exact=True).partial_fit(X, Y).predict(X).tolist()
-    ['cat', 'dog']
+    ['cat', 'dog', 'cat', 'dog']
     """
 
     _loss = "max"
@@ -127,9 +129,10 @@ class SoftPassiveAggressive(_PassiveAggressive):
     Examples
     --------
     >>> from oneof import SoftPassiveAggressive
-    >>> X, Y = [[0.0, 1.0], [1.0, 0.0]], [{"cat", "fox"}, {"dog"}]
+    >>> X = [[0.0, 1.0], [1.0, 0.0], [0.1, 0.9], [0.9, 0.2]]
+    >>> Y = [{"cat", "fox"}, {"dog"}, {"cat"}, {"dog", "fox"}]
     >>> SoftPassiveAggressive(beta=2.0).partial_fit(X, Y).predict(X).tolist()
-    ['cat', 'dog']
+    ['cat', 'dog', 'cat', 'dog']
     """
 
     _loss = "soft"

@@ -28,9 +28,10 @@ class SoftPerceptron(OnlineClassifier):
     Examples
     --------
     >>> from oneof import SoftPerceptron
-    >>> X, Y = [[0.0, 1.0], [1.0, 0.0]], [{"cat", "fox"}, {"dog"}]
+    >>> X = [[0.0, 1.0], [1.0, 0.0], [0.1, 0.9], [0.9, 0.2]]
+    >>> Y = [{"cat", "fox"}, {"dog"}, {"cat"}, {"dog", "fox"}]
     >>> SoftPerceptron(beta=0.5).partial_fit(X, Y).predict(X).tolist()
-    ['cat', 'dog']
+    ['cat', 'dog', 'cat', 'dog']
     """
 
     _loss = "soft"
@@ -85,9 +86,10 @@ class SoftPegasos(OnlineClassifier):
     Examples
     --------
     >>> from oneof import SoftPegasos
-    >>> X, Y = [[0.0, 1.0], [1.0, 0.0]], [{"cat", "fox"}, {"dog"}]
+    >>> X = [[0.0, 1.0], [1.0, 0.0], [0.1, 0.9], [0.9, 0.2]]
+    >>> Y = [{"cat", "fox"}, {"dog"}, {"cat"}, {"dog", "fox"}]
     >>> SoftPegasos(alpha=0.1, random_state=0).fit(X, Y).predict(X).tolist()
-    ['cat', 'dog']
+    ['cat', 'dog', 'cat', 'dog']
     """
 
     _loss = "soft"
