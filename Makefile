@@ -40,12 +40,9 @@ unit: $(VENV)/installed
 examples: $(VENV)/installed
 	$(PY) -m pytest --doctest-modules --pyargs oneof
 
+BENCHMARKS := speed beyond experiments open_streams reading files
 bench: $(VENV)/installed
-	$(PY) benchmarks/speed.py
-	$(PY) benchmarks/experiments.py
-	$(PY) benchmarks/open_streams.py
-	$(PY) benchmarks/reading.py
-	$(PY) benchmarks/files.py
+	@missed=0; for part in $(BENCHMARKS); do $(PY) benchmarks/$$part.py || missed=1; done; exit $$missed
 
 # Warnings of the compiler are errors; the tests run against the installed package.
 $(VENV)/installed: $(SOURCES)
