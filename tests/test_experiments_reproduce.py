@@ -343,7 +343,7 @@ def test_ctrl_c_ends_a_real_run_with_a_sentence_and_no_file(tmp_path):
         shown, errors = process.communicate(timeout=120)
     finally:
         process.kill()
-    assert process.returncode == 130
+    assert process.returncode == 130, errors
     assert shown == ""
     assert re.fullmatch(r"oneof: interrupted \(\w+\): nothing was written to .*out\n", errors)
     assert list(out.iterdir()) == []

@@ -28,8 +28,10 @@ def ready(folder: str | os.PathLike[str]) -> Path:
         path.mkdir(parents=True, exist_ok=True)
         for place in (path, *(d for d in path.iterdir() if d.name == "figures")):
             probe = place / f".{uuid.uuid4().hex}.part"
-            probe.touch()
-            probe.unlink()
+            try:
+                probe.touch()
+            finally:
+                probe.unlink(missing_ok=True)
     except OSError as error:
         why = (error.strerror or str(error)).lower()
         raise OSError(f"nothing can be written to {path} ({why}): name another folder") from None

@@ -13,6 +13,7 @@ from joblib import Parallel, delayed
 
 from oneof.experiments.rounds import Cell, Ints, Job, Play, checkpoints
 from oneof.experiments.spec import EXACT, Spec, is_tuned
+from oneof.experiments.workers import finished_workers
 
 if TYPE_CHECKING:
     from oneof.experiments.examples import Examples
@@ -198,16 +199,17 @@ def _in_parallel(
     order = sorted(range(len(jobs)), key=lambda i: -jobs[i].cost)
     parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator_unordered")
     outcomes: dict[int, tuple[Ints, Ints]] = {}
-    arriving = parallel(delayed(_numbered)(i, jobs[i]) for i in order)
-    try:
-        for i, outcome in arriving:
-            outcomes[i] = outcome
-            on_rounds(jobs[i].n_rounds)
-    except BaseException:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # joblib regrets every job that is given up
-            arriving.close()
-        raise
+    with finished_workers():
+        arriving = parallel(delayed(_numbered)(i, jobs[i]) for i in order)
+        try:
+            for i, outcome in arriving:
+                outcomes[i] = outcome
+                on_rounds(jobs[i].n_rounds)
+        except BaseException:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # joblib regrets every job that is given up
+                arriving.close()
+            raise
     by_dataset: dict[str, tuple[Examples, list[tuple[Ints, Ints]]]] = {}
     for i, job in enumerate(jobs):
         by_dataset.setdefault(job.examples.name, (job.examples, []))[1].append(outcomes[i])

@@ -11,6 +11,7 @@ from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from oneof import theory
+from oneof.experiments.workers import finished_workers
 from oneof.model import OnlineModel
 from oneof.rows import Rows
 from oneof.rules import Learner
@@ -64,7 +65,8 @@ def theorem_rows(seed: int = 0, n_jobs: int = -1) -> list[TheoremRow]:
         *((_first, (size, margin)) for size in _SIZES for margin in _MARGINS),
         *((_second, (size, share)) for size in _SIZES for share in _NOISE),
     ]
-    with threadpool_limits(1):  # many small products: BLAS threads would only wait for each other
+    # Many small products: BLAS threads would only wait for each other.
+    with threadpool_limits(1), finished_workers():
         parallel = Parallel(n_jobs=n_jobs, prefer="threads")
         played = list(parallel(delayed(play)(seed, *point) for play, point in points))
     third = [list(rows) for rows in played[:_STREAMS]]
