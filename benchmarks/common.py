@@ -55,7 +55,7 @@ class Table:
         print(f"  {what:<44} {target:>9} {measured:>9}  {mark:<6} {note}", flush=True)
 
 
-def seconds(*tasks, repeats: int = 7, clock=time.perf_counter) -> list[float]:
+def seconds(*tasks, repeats: int = 7, clock=time.process_time) -> list[float]:
     """Return the median time of each task, run in turn; a clock of the processor's time is fair
     to tasks of one thread on a machine that others use, too.
     """

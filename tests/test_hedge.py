@@ -12,6 +12,7 @@ from sklearn.base import clone
 import oneof
 from learners import FORMS, as_form, streams
 from oneof.hedge import portfolio
+from oneof.rows import Rows
 
 
 def members():
@@ -109,15 +110,22 @@ def test_a_bad_row_changes_nothing(value):
     assert bits(model) == before
 
 
-def test_blocks_do_not_show(monkeypatch):
-    X, Y, _ = plain_stream()
-    models = []
-    for size in (1, 100, 1 << 19):
-        monkeypatch.setattr("oneof.team._BLOCK_VALUES", size)
-        models.append(oneof.Hedge(members()).partial_fit(X, Y))
-        models[-1].labels = models[-1].predict(X).tolist()
-    assert bits(models[0]) == bits(models[1]) == bits(models[2])
-    assert models[0].labels == models[1].labels == models[2].labels
+@pytest.mark.parametrize("order", [None, "drawn"])
+def test_turns_do_not_show(order):
+    """Members with large weights learn many rows a turn, small ones a row: both as if alone."""
+    for d in (8, 900):
+        X, Y, _ = plain_stream(d=d)
+        rows = None if order is None else np.random.default_rng(1).integers(0, len(X), 700)
+        X = X * (np.random.default_rng(2).random(X.shape) < 0.5)
+        whole = oneof.Hedge(members()).partial_fit(X[:1], Y[:1])
+        whole.model_.learn(Rows(X), Y, rows)
+        for i, member in enumerate(members()):
+            alone = member.partial_fit(X[:1], Y[:1])
+            alone.model_.learn(Rows(X), Y, rows)
+            state = whole.model_.member(i).state()
+            assert state.keys() == alone.model_.state().keys()
+            for name, value in alone.model_.state().items():
+                np.testing.assert_array_equal(state[name], value)
 
 
 def test_epochs_weights_and_exact_labels():

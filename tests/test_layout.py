@@ -18,7 +18,7 @@ ORDER = [
     "theory", "experiments", "river", "cli", "__main__",
 ]  # fmt: skip
 # Names that only part of the package may know.
-SOLE = {"_kernels": {"packing", "readers", "rows", "model"}}
+SOLE = {"_kernels": {"packing", "readers", "rows", "model", "team"}}
 
 
 def modules_of(path):

@@ -7,6 +7,7 @@
 #include <nanobind/stl/string.h>
 
 #include <cstdlib>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -169,30 +170,33 @@ int64_t checked(int64_t result) {
     return result;
 }
 
-int64_t learn(const oneof::Learner& learner, const Weights& weights, const Rows& rows,
-              vector_in<int64_t> indptr, vector_in<int32_t> codes,
-              std::optional<vector_in<int64_t>> order,
-              std::optional<vector_in<double>> sample_weight,
-              std::optional<vector_out<int32_t>> predictions) {
-    oneof::Extras extras = extras_of(weights, rows, order);
-    require(int64_t(indptr.size()) == rows.view.n_rows + 1 &&
-                indptr(indptr.size() - 1) == int64_t(codes.size()),
-            "a candidate set for each row");
-    if (sample_weight) {
-        require(int64_t(sample_weight->size()) == rows.view.n_rows, "a weight for each row");
-        extras.sample_weight = sample_weight->data();
-    }
-    if (predictions) {
-        require(int64_t(predictions->size()) == extras.n_rounds, "a prediction for each round");
-        extras.predictions = predictions->data();
-    }
-    const oneof::Candidates candidates{indptr.data(), codes.data()};
-    nb::gil_scoped_release release;
-    return checked(chosen().learn(learner, weights.view, rows.view, candidates, extras));
-}
+// Rows to learn, with all that goes beside them.
+struct LearntRows {
+    oneof::Candidates candidates;
+    oneof::Extras extras;
 
-int64_t score(const Weights& weights, const Rows& rows,
-              std::optional<any_out> scores, std::optional<vector_out<int32_t>> predictions) {
+    LearntRows(const Weights& weights, const Rows& rows, const vector_in<int64_t>& indptr,
+               const vector_in<int32_t>& codes, const std::optional<vector_in<int64_t>>& order,
+               const std::optional<vector_in<double>>& sample_weight,
+               const std::optional<vector_out<int32_t>>& predictions)
+        : candidates{indptr.data(), codes.data()}, extras(extras_of(weights, rows, order)) {
+        require(int64_t(indptr.size()) == rows.view.n_rows + 1 &&
+                    indptr(indptr.size() - 1) == int64_t(codes.size()),
+                "a candidate set for each row");
+        if (sample_weight) {
+            require(int64_t(sample_weight->size()) == rows.view.n_rows, "a weight for each row");
+            extras.sample_weight = sample_weight->data();
+        }
+        if (predictions) {
+            require(int64_t(predictions->size()) == extras.n_rounds, "a prediction for each round");
+            extras.predictions = predictions->data();
+        }
+    }
+};
+
+oneof::Extras scored_rows(const Weights& weights, const Rows& rows,
+                          const std::optional<any_out>& scores,
+                          const std::optional<vector_out<int32_t>>& predictions) {
     oneof::Extras extras = extras_of(weights, rows, std::nullopt);
     if (scores) {
         require(scores->ndim() == 2 && scores->dtype() == weights.weights.dtype() &&
@@ -207,23 +211,81 @@ int64_t score(const Weights& weights, const Rows& rows,
         require(int64_t(predictions->size()) == extras.n_rounds, "a prediction for each row");
         extras.predictions = predictions->data();
     }
+    return extras;
+}
+
+int64_t learn(const oneof::Learner& learner, const Weights& weights, const Rows& rows,
+              vector_in<int64_t> indptr, vector_in<int32_t> codes,
+              std::optional<vector_in<int64_t>> order,
+              std::optional<vector_in<double>> sample_weight,
+              std::optional<vector_out<int32_t>> predictions) {
+    const LearntRows batch(weights, rows, indptr, codes, order, sample_weight, predictions);
+    nb::gil_scoped_release release;
+    return checked(
+        chosen().learn(learner, weights.view, rows.view, batch.candidates, batch.extras));
+}
+
+int64_t score(const Weights& weights, const Rows& rows,
+              std::optional<any_out> scores, std::optional<vector_out<int32_t>> predictions) {
+    const oneof::Extras extras = scored_rows(weights, rows, scores, predictions);
     nb::gil_scoped_release release;
     return checked(chosen().score(weights.view, rows.view, extras));
 }
 
-// The first row that cannot be read, or -1.
-int64_t pack(const Weights& weights, const Rows& rows, vector_in<int64_t> order, bool is_learning,
-             any_out values, vector_out<int32_t> indices, vector_out<int32_t> indptr) {
-    const oneof::Extras extras = extras_of(weights, rows, order);
-    const int64_t n_values = extras.n_rounds * weights.view.n_features;
-    require(values.ndim() == 1 && values.dtype() == weights.weights.dtype() &&
-                int64_t(values.size()) >= n_values && int64_t(indices.size()) >= n_values &&
-                n_values < (int64_t(1) << 31) && (values.size() < 2 || values.stride(0) == 1) &&
-                int64_t(indptr.size()) == extras.n_rounds + 1,
-            "room for each row and feature");
-    const oneof::Packed out{values.data(), indices.data(), indptr.data()};
+// Members that learn the same rows, kept alive.
+struct Team {
+    oneof::Team view;
+    std::vector<oneof::Learner> learners;
+    std::vector<oneof::Weights> members;
+    std::unique_ptr<bool[]> is_scaled;
+    std::vector<Weights> kept;
+
+    Team(const nb::list& learners_, const nb::list& members_, const nb::list& is_scaled_,
+         Weights front, double rate)
+        : is_scaled(new bool[members_.size()]) {
+        require(members_.size() > 0 && learners_.size() == members_.size() &&
+                    is_scaled_.size() == members_.size(),
+                "a learner for each member");
+        kept.reserve(members_.size() + 1);
+        for (size_t a = 0; a < members_.size(); ++a) {
+            const Weights& member = nb::cast<const Weights&>(members_[a]);
+            const oneof::Weights &w = member.view, &first = kept.empty() ? w : kept[0].view;
+            is_scaled[a] = nb::cast<bool>(is_scaled_[a]);
+            require(w.n_classes == first.n_classes && w.stride == first.stride &&
+                        w.n_features == front.view.n_features && w.is_double == front.view.is_double &&
+                        !w.spread && (front.view.spread || !is_scaled[a]),
+                    "members have the same features and classes");
+            learners.push_back(nb::cast<const oneof::Learner&>(learners_[a]));
+            members.push_back(w);
+            kept.push_back(member);
+        }
+        kept.push_back(front);
+        view = {int64_t(members.size()), learners.data(), members.data(), is_scaled.get(),
+                front.view, rate, nullptr};
+    }
+};
+
+// The first round that cannot be learnt, or -1; and the mistakes of the vote.
+std::pair<int64_t, int64_t> learn_team(const Team& team, const Rows& rows, vector_in<int64_t> indptr,
+                                       vector_in<int32_t> codes,
+                                       std::optional<vector_in<int64_t>> order,
+                                       std::optional<vector_in<double>> sample_weight,
+                                       vector_out<int32_t> predictions) {
+    const LearntRows batch(team.kept[0], rows, indptr, codes, order, sample_weight, predictions);
+    int64_t n_mistakes = 0;
+    oneof::Team view = team.view;
+    view.n_mistakes = &n_mistakes;
     nb::gil_scoped_release release;
-    return checked(chosen().pack(weights.view, rows.view, extras, is_learning, out));
+    const int64_t failed =
+        checked(chosen().learn_team(view, rows.view, batch.candidates, batch.extras));
+    return {failed, n_mistakes};
+}
+
+int64_t score_team(const Team& team, const Rows& rows, std::optional<any_out> scores,
+                   std::optional<vector_out<int32_t>> predictions) {
+    const oneof::Extras extras = scored_rows(team.kept[0], rows, scores, predictions);
+    nb::gil_scoped_release release;
+    return checked(chosen().score_team(team.view, rows.view, extras));
 }
 
 nb::tuple check(const Rows& rows) {
@@ -372,13 +434,20 @@ NB_MODULE(_kernels, m) {
              "weights"_a.noconvert(), "scale"_a.noconvert(), "counters"_a.noconvert(),
              "n_classes"_a, "has_intercept"_a, "is_averaged"_a,
              "moments"_a.noconvert().none() = nb::none());
-    m.def("pack", &pack, "weights"_a, "rows"_a, "order"_a.noconvert(), "is_learning"_a,
-          "values"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert());
     m.def("learn", &learn, "learner"_a, "weights"_a, "rows"_a, "indptr"_a.noconvert(),
           "codes"_a.noconvert(), nb::kw_only(), "order"_a.noconvert().none() = nb::none(),
           "sample_weight"_a.noconvert().none() = nb::none(),
           "predictions"_a.noconvert().none() = nb::none());
     m.def("score", &score, "weights"_a, "rows"_a, nb::kw_only(),
+          "scores"_a.noconvert().none() = nb::none(),
+          "predictions"_a.noconvert().none() = nb::none());
+    nb::class_<Team>(m, "Team")
+        .def(nb::init<nb::list, nb::list, nb::list, Weights, double>(), "learners"_a, "members"_a,
+             "is_scaled"_a, "front"_a, "rate"_a);
+    m.def("learn_team", &learn_team, "team"_a, "rows"_a, "indptr"_a.noconvert(),
+          "codes"_a.noconvert(), nb::kw_only(), "order"_a.noconvert().none() = nb::none(),
+          "sample_weight"_a.noconvert().none() = nb::none(), "predictions"_a.noconvert());
+    m.def("score_team", &score_team, "team"_a, "rows"_a, nb::kw_only(),
           "scores"_a.noconvert().none() = nb::none(),
           "predictions"_a.noconvert().none() = nb::none());
     m.def("learn_one", &learn_one, "learner"_a, "weights"_a, "columns"_a, "labels"_a,

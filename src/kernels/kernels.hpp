@@ -62,12 +62,21 @@ struct Extras {
     const double* sample_weight;   // by row
     int32_t* predictions;          // by round
     void* scores;                  // by round, n_classes each
+
+    int64_t row(int64_t round_no) const { return order ? order[round_no] : round_no; }
+    double weight(int64_t i) const { return sample_weight ? sample_weight[i] : 1.0; }
 };
 
-// Room for n_rounds rows of all the model's features.
-struct Packed {
-    void* values;
-    int32_t *indices, *indptr;
+// Members that learn the same rows, and a model of no weight that keeps the moments of those that
+// scale.
+struct Team {
+    int64_t n_members;
+    const Learner* learners;
+    const Weights* members;
+    const bool* is_scaled;         // by member
+    Weights front;
+    double rate;                   // how fast mistakes cost trust
+    int64_t* n_mistakes;           // of the vote
 };
 
 enum class Fault { none, not_finite, bad_index, not_canonical };
@@ -83,7 +92,8 @@ struct Kernels {
     // finite, or scores that overflow; nothing of it is learnt), or -2 when there is no memory.
     int64_t (*learn)(const Learner&, const Weights&, const Rows&, const Candidates&, const Extras&);
     int64_t (*score)(const Weights&, const Rows&, const Extras&);
-    int64_t (*pack)(const Weights&, const Rows&, const Extras&, bool is_learning, const Packed&);
+    int64_t (*learn_team)(const Team&, const Rows&, const Candidates&, const Extras&);
+    int64_t (*score_team)(const Team&, const Rows&, const Extras&);
     Finding (*check)(const Rows&);
 };
 

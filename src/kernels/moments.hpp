@@ -79,7 +79,6 @@ class ScaledRows {
 public:
     using Index = std::remove_const_t<std::remove_pointer_t<decltype(RowsOf::RowType::j)>>;
     using RowType = Row<T, Index, true>;
-    static constexpr bool kAreLong = RowsOf::kAreLong;
     static ScaledRows of(const oneof::Rows& rows, const oneof::Weights& w, char* scratch) {
         return {rows, w, scratch};
     }
@@ -93,6 +92,7 @@ public:
                w.n_features * int64_t(2 * sizeof(T) + sizeof(double));
     }
     bool is_canonical(const RowType& row) const { return row.n >= 0; }
+    bool are_long() const { return rows_.are_long(); }
     void prefetch(int64_t i) const { rows_.prefetch(i); }
 
     RowType operator[](int64_t i) const { return scaled<false>(i, weights_.counters[0]); }

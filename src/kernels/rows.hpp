@@ -23,7 +23,30 @@ struct Row {
             each_with<A>(step, [this](int64_t p) { return int64_t(j[p]); });
     }
 
+    // The same for steps that only read: the last few lanes get 0 and some index, as whether there
+    // is one more pair is hard to foresee.
+    template <int A, class Step>
+    ONEOF_INLINE void each_padded(Step&& step) const {
+        if (kMayLackIndices && !j)
+            padded_with<A>(step, [](int64_t p) { return p; });
+        else
+            padded_with<A>(step, [this](int64_t p) { return int64_t(j[p]); });
+    }
+
 private:
+    template <int A, class Step, class IndexOf>
+    ONEOF_INLINE void padded_with(Step&& step, IndexOf&& index) const {
+        int64_t p = 0;
+        for (; p + A <= n; p += A) unroll<A>([&](auto a) { step(a, x[p + a], index(p + a)); });
+        if (p == n) return;
+        unroll<A - 1>([&](auto a) {
+            const bool is_there = p + a < n;
+            const int64_t q = is_there ? p + a : p;
+            const T value = x[q];
+            step(a, is_there ? value : T(0), index(q));
+        });
+    }
+
     template <int A, class Step, class IndexOf>
     ONEOF_INLINE void each_with(Step&& step, IndexOf&& index) const {
         int64_t p = 0;
@@ -39,6 +62,7 @@ private:
 ONEOF_INLINE void prefetch_bytes(const void* p, int64_t n) {
     for (int64_t i = 0; i < n; i += 64) __builtin_prefetch(static_cast<const char*>(p) + i);
 }
+inline constexpr int64_t kLongRow = 512;   // bytes
 
 // Gives the rows of a dense matrix one at a time: what is not 0, written to scratch memory, or the
 // row as it is where nothing is 0.
@@ -46,7 +70,6 @@ template <class T>
 class DenseRows {
 public:
     using RowType = Row<T, int32_t, true>;
-    static constexpr bool kAreLong = true;
     DenseRows(const oneof::Rows& rows, char* scratch)
         : base_(static_cast<const T*>(rows.values)), rows_(rows),
           values_(reinterpret_cast<T*>(scratch)), gathered_(values_ + rows.n_features + kSpare),
@@ -62,6 +85,7 @@ public:
         return (2 * d + kSpare) * int64_t(sizeof(T)) + (d + kSpare) * int64_t(sizeof(int32_t));
     }
     bool is_canonical(const RowType&) const { return true; }
+    bool are_long() const { return rows_.n_features * int64_t(sizeof(T)) >= kLongRow; }
 
     // All values of a row, one after another.
     const T* whole(int64_t i) const {
@@ -94,7 +118,6 @@ template <class T, class Index>
 class SparseRows {
 public:
     using RowType = Row<T, Index>;
-    static constexpr bool kAreLong = false;
     SparseRows(const oneof::Rows& rows, char*)
         : x_(static_cast<const T*>(rows.values)), j_(static_cast<const Index*>(rows.indices)),
           start_(static_cast<const Index*>(rows.indptr)), n_values_(rows.n_values),
@@ -104,6 +127,7 @@ public:
     }
     static int64_t scratch_bytes(const oneof::Rows&, const oneof::Weights&) { return 0; }
     static int64_t scratch_bytes(int64_t) { return 0; }
+    bool are_long() const { return false; }
 
     // A row that lies outside the values has a negative length.
     RowType operator[](int64_t i) const {

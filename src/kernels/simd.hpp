@@ -9,6 +9,7 @@
 #endif
 
 #define ONEOF_INLINE inline __attribute__((always_inline))
+#define ONEOF_NOINLINE __attribute__((noinline))
 
 namespace ONEOF_ISA {
 
@@ -33,6 +34,19 @@ ONEOF_INLINE void unroll(F&& f) {
     [&]<int... I>(std::integer_sequence<int, I...>) {
         (f(std::integral_constant<int, I>{}), ...);
     }(std::make_integer_sequence<int, N>{});
+}
+
+// A vector that was just written as two halves, or whole: read whole, two halves would have to reach
+// the cache first.
+template <class T, int Bytes>
+ONEOF_INLINE vec<T, Bytes> load_halves(const T* p) {
+    constexpr int kHalf = Bytes / int(sizeof(T)) / 2;
+    using Half = vec<T, Bytes / 2>;
+    const Half low = *reinterpret_cast<const Half*>(p);
+    const Half high = *reinterpret_cast<const Half*>(p + kHalf);
+    return [&]<int... I>(std::integer_sequence<int, I...>) {
+        return __builtin_shufflevector(low, high, I...);
+    }(std::make_integer_sequence<int, 2 * kHalf>{});
 }
 
 // One bit per lane: is it true (all ones) in a comparison's result?
@@ -63,13 +77,31 @@ ONEOF_INLINE uint32_t lane_bits(Mask mask) {
 #endif
 }
 
-// The lanes 0, 1, 2, ... as bits 1, 2, 4, ...: to spread a bit mask over a vector.
+// The lanes whose bits are set, as a vector's mask.
 template <class T, int Bytes>
-ONEOF_INLINE auto lane_selectors() {
+ONEOF_INLINE auto lanes_of(uint32_t bits) {
     using Int = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
-    vec<Int, Bytes> bits{};
-    unroll<Bytes / int(sizeof(T))>([&](auto i) { bits[i.value] = Int(1) << i.value; });
-    return bits;
+    vec<Int, Bytes> selectors{};
+    unroll<Bytes / int(sizeof(T))>([&](auto i) { selectors[i.value] = Int(1) << i.value; });
+    return (selectors & int32_t(bits)) != 0;
+}
+
+// Lane by lane, a where its bit is set, else b.
+template <class T, int Bytes>
+ONEOF_INLINE vec<T, Bytes> select(uint32_t bits, vec<T, Bytes> a, vec<T, Bytes> b) {
+#if defined(__AVX512F__) && defined(__AVX512VL__)
+    if constexpr (sizeof(T) == 4) {
+        if constexpr (Bytes == 64) return _mm512_mask_blend_ps(__mmask16(bits), b, a);
+        if constexpr (Bytes == 32) return _mm256_mask_blend_ps(__mmask8(bits), b, a);
+        if constexpr (Bytes == 16) return _mm_mask_blend_ps(__mmask8(bits), b, a);
+    } else {
+        if constexpr (Bytes == 64) return _mm512_mask_blend_pd(__mmask8(bits), b, a);
+        if constexpr (Bytes == 32) return _mm256_mask_blend_pd(__mmask8(bits), b, a);
+        if constexpr (Bytes == 16) return _mm_mask_blend_pd(__mmask8(bits), b, a);
+    }
+#else
+    return lanes_of<T, Bytes>(bits) ? a : b;
+#endif
 }
 
 template <class T, int Bytes>
@@ -92,6 +124,17 @@ ONEOF_INLINE V iota() {
     V lanes{};
     unroll<int(sizeof(V) / sizeof(lanes[0]))>([&](auto i) { lanes[i.value] = i.value; });
     return lanes;
+}
+
+// The sum of eight numbers, `Lanes` a vector, always in the same order.
+template <int Lanes, class V>
+ONEOF_INLINE double sum_of_eight(const V* parts) {
+    auto pair = [&](auto k) {   // the numbers k and k + 1
+        return parts[k / Lanes][k % Lanes] + parts[(k + 1) / Lanes][(k + 1) % Lanes];
+    };
+    using std::integral_constant;
+    return (pair(integral_constant<int, 0>{}) + pair(integral_constant<int, 2>{})) +
+           (pair(integral_constant<int, 4>{}) + pair(integral_constant<int, 6>{}));
 }
 
 // Σ x_i² in eight partial sums, whatever the vectors' width. The last few values are read with
@@ -121,15 +164,11 @@ double sum_of_squares(const T* x, int64_t n) {
             if (i + k < n) sum[k / kLanes][k % kLanes] = double(x[k]) * double(x[k]);
         });
     }
-    auto pair = [&](auto k) {   // of the sums k and k + 1
-        return sum[k / kLanes][k % kLanes] + sum[(k + 1) / kLanes][(k + 1) % kLanes];
-    };
-    using std::integral_constant;
-    return (pair(integral_constant<int, 0>{}) + pair(integral_constant<int, 2>{})) +
-           (pair(integral_constant<int, 4>{}) + pair(integral_constant<int, 6>{}));
+    return sum_of_eight<kLanes>(sum);
 }
 
-// Is each of n > 0 integers larger than the one before? The last vector overlaps the one before.
+// Is each of n > 0 integers larger than the one before? Vectors overlap where there would be a rest;
+// up to four are compared at once, as how often a loop runs is hard to foresee.
 template <class Index>
 bool is_rising(const Index* j, int64_t n) {
     constexpr int64_t kLanes = kVectorBytes / int64_t(sizeof(Index));
@@ -144,8 +183,13 @@ bool is_rising(const Index* j, int64_t n) {
         for (int64_t p = 1; p < n; ++p) is_falling |= j[p - 1] >= j[p];
         return !is_falling;
     }
-    auto is_falling = load(n - 1 - kLanes) >= load(n - kLanes);
-    for (int64_t p = 0; p + 1 + kLanes < n; p += kLanes) is_falling |= load(p) >= load(p + 1);
+    const int64_t last = n - 1 - kLanes;
+    auto is_falling = load(last) >= load(last + 1);
+    for (int64_t p = 0; p < last; p += 4 * kLanes)
+        unroll<4>([&](auto i) {
+            const int64_t at = p + i * kLanes < last ? p + i * kLanes : last;
+            is_falling |= load(at) >= load(at + 1);
+        });
     return lane_bits<kVectorBytes>(is_falling) == 0;
 }
 
@@ -171,9 +215,9 @@ bool is_full(const T* x, int64_t d) {
             if (x[i] == 0) return false;
         return true;
     }
-    for (int64_t i = 0; i + 8 < d; i += 8)
-        if (nonzero_bits(x + i) != 0xff) return false;
-    return nonzero_bits(x + d - 8) == 0xff;
+    uint32_t bits = nonzero_bits(x + d - 8);
+    for (int64_t i = 0; i + 8 < d && bits == 0xff; i += 8) bits &= nonzero_bits(x + i);
+    return bits == 0xff;
 }
 
 // Writes the values that are not 0 (NaN is not) and where they were; returns how many. The outputs

@@ -55,49 +55,67 @@ struct Matrix {
     T* feature(int64_t j) const { return row(j + has_intercept); }
 };
 
+// The two loops that take most of the time are functions of their own, whatever surrounds them: the
+// compiler keeps all they need in registers only so.
+template <class Tile, class RowType, class T, class Index>
+ONEOF_NOINLINE void score_tile(const T* weights, int64_t otherwise, const T* intercept, const T* x,
+                               const Index* j, int64_t n, T factor, T* out) {
+    constexpr int kLanes = Tile::kBytes / int(sizeof(T)), N = Tile::kVectors, A = Tile::kSums;
+    using V = vec<T, Tile::kBytes>;
+    const int64_t width = Tile::template width<T>(otherwise);
+    V sum[A][N] = {};
+    if (intercept)
+        unroll<N>([&](auto b) {
+            sum[0][b] = *reinterpret_cast<const V*>(intercept + b * kLanes);
+        });
+    const RowType row{x, j, n};
+    row.template each_padded<A>([&](auto a, T value, int64_t i) __attribute__((always_inline)) {
+        const T* w = weights + i * width;
+        unroll<N>([&](auto b) {
+            sum[a][b] += value * *reinterpret_cast<const V*>(w + b * kLanes);
+        });
+    });
+    unroll<N>([&](auto b) {
+        V total = sum[0][b] + sum[1][b];
+        if constexpr (A == 4) total += sum[2][b] + sum[3][b];
+        *reinterpret_cast<V*>(out + b * kLanes) = factor * total;
+    });
+}
+
+template <class Tile, class RowType, class T, class Index>
+ONEOF_NOINLINE void add_tile(T* weights, int64_t otherwise, T* intercept, const T* x,
+                             const Index* j, int64_t n, const T* u) {
+    constexpr int kLanes = Tile::kBytes / int(sizeof(T)), N = Tile::kVectors;
+    using V = vec<T, Tile::kBytes>;
+    const int64_t width = Tile::template width<T>(otherwise);
+    V step[N];
+    unroll<N>([&](auto b) { step[b] = load_halves<T, Tile::kBytes>(u + b * kLanes); });
+    if (intercept)
+        unroll<N>([&](auto b) { *reinterpret_cast<V*>(intercept + b * kLanes) += step[b]; });
+    const RowType row{x, j, n};
+    row.template each<4>([&](auto, T value, int64_t i) __attribute__((always_inline)) {
+        T* w = weights + i * width;
+        unroll<N>([&](auto b) { *reinterpret_cast<V*>(w + b * kLanes) += value * step[b]; });
+    });
+}
+
 // out = factor · xM
 template <class T, class RowType>
 ONEOF_INLINE void score(const Matrix<T>& m, const RowType& row, T factor, T* out) {
-    for_tiles<T>(m.width, [&](auto tile, int64_t at) {
-        constexpr int kLanes = tile.kBytes / int(sizeof(T)), N = tile.kVectors, A = tile.kSums;
-        using V = vec<T, tile.kBytes>;
-        V sum[A][N] = {};
-        if (m.has_intercept)
-            unroll<N>([&](auto b) {
-                sum[0][b] = *reinterpret_cast<const V*>(m.intercept() + at + b * kLanes);
-            });
-        const T* weights = m.feature(0) + at;
-        const int64_t width = tile.template width<T>(m.width);
-        row.template each<A>([&](auto a, T x, int64_t j) __attribute__((always_inline)) {
-            const T* w = weights + j * width;
-            unroll<N>([&](auto b) { sum[a][b] += x * *reinterpret_cast<const V*>(w + b * kLanes); });
-        });
-        unroll<N>([&](auto b) {
-            V total = sum[0][b] + sum[1][b];
-            if constexpr (A == 4) total += sum[2][b] + sum[3][b];
-            *reinterpret_cast<V*>(out + at + b * kLanes) = factor * total;
-        });
+    for_tiles<T>(m.width, [&](auto tile, int64_t at) __attribute__((always_inline)) {
+        score_tile<decltype(tile), RowType>(m.feature(0) + at, m.width,
+                                            m.has_intercept ? m.intercept() + at : nullptr, row.x,
+                                            row.j, row.n, factor, out + at);
     });
 }
 
 // M += x⊗u for a u over the whole width.
 template <class T, class RowType>
 ONEOF_INLINE void add_outer(const Matrix<T>& m, const RowType& row, const T* u) {
-    for_tiles<T>(m.width, [&](auto tile, int64_t at) {
-        constexpr int kLanes = tile.kBytes / int(sizeof(T)), N = tile.kVectors;
-        using V = vec<T, tile.kBytes>;
-        V step[N];
-        unroll<N>([&](auto b) { step[b] = *reinterpret_cast<const V*>(u + at + b * kLanes); });
-        if (m.has_intercept)
-            unroll<N>([&](auto b) {
-                *reinterpret_cast<V*>(m.intercept() + at + b * kLanes) += step[b];
-            });
-        T* weights = m.feature(0) + at;
-        const int64_t width = tile.template width<T>(m.width);
-        row.template each<4>([&](auto, T x, int64_t j) __attribute__((always_inline)) {
-            T* w = weights + j * width;
-            unroll<N>([&](auto b) { *reinterpret_cast<V*>(w + b * kLanes) += x * step[b]; });
-        });
+    for_tiles<T>(m.width, [&](auto tile, int64_t at) __attribute__((always_inline)) {
+        add_tile<decltype(tile), RowType>(m.feature(0) + at, m.width,
+                                          m.has_intercept ? m.intercept() + at : nullptr, row.x,
+                                          row.j, row.n, u + at);
     });
 }
 

@@ -69,14 +69,32 @@ class Weights:
         moments: npt.NDArray[np.float64] | None = None,
     ) -> None: ...
 
-def pack(
-    weights: Weights,
+class Team:
+    def __init__(
+        self,
+        learners: list[Learner],
+        members: list[Weights],
+        is_scaled: list[bool],
+        front: Weights,
+        rate: float,
+    ) -> None: ...
+
+def learn_team(
+    team: Team,
     rows: Rows,
-    order: npt.NDArray[np.int64],
-    is_learning: bool,
-    values: npt.NDArray[Any],
-    indices: npt.NDArray[np.int32],
-    indptr: npt.NDArray[np.int32],
+    indptr: npt.NDArray[np.int64],
+    codes: npt.NDArray[np.int32],
+    *,
+    order: npt.NDArray[np.int64] | None = None,
+    sample_weight: npt.NDArray[np.float64] | None = None,
+    predictions: npt.NDArray[np.int32],
+) -> tuple[int, int]: ...
+def score_team(
+    team: Team,
+    rows: Rows,
+    *,
+    scores: npt.NDArray[Any] | None = None,
+    predictions: npt.NDArray[np.int32] | None = None,
 ) -> int: ...
 def learn(
     learner: Learner,

@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from oneof import _kernels
-from oneof.rows import Rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from oneof.candidates import CandidateSets
     from oneof.packing import Packed
+    from oneof.rows import Rows
     from oneof.rules import Learner
 
 Array = npt.NDArray[Any]
@@ -91,6 +91,11 @@ class OnlineModel:
     def learner(self, learner: Learner) -> None:
         if learner != self._learner:
             self._learner, self._kernel_learner = learner, _kernel_learner(learner)
+
+    @property
+    def kernel(self) -> tuple[_kernels.Learner, _kernels.Weights]:
+        """Learner and weights as the kernels take them, until either is replaced."""
+        return self._kernel_learner, self._kernel
 
     @property
     def n_features(self) -> int:
@@ -245,24 +250,6 @@ class OnlineModel:
         if tidy is not rows:
             return self.learn(tidy, candidates, order, sample_weight, is_progressive=is_progressive)
         raise _overflow(row)
-
-    def packed(self, rows: Rows, order: npt.NDArray[np.int64], *, is_learning: bool) -> Rows:
-        """Return some rows as this model sees them: scaled, if it scales, and what is 0 left out.
-
-        Learning, each is a round that adds its row to the moments; who calls it keeps a copy.
-        """
-        n, d = len(order), self.n_features
-        values, indices = np.empty(n * d, self.dtype), np.empty(n * d, np.int32)
-        indptr = np.empty(n + 1, np.int32)
-        failed = _kernels.pack(
-            self._kernel, rows.kernel, order, is_learning, values, indices, indptr
-        )
-        if failed >= 0:
-            tidy, _ = rows.usable()  # raises if the row itself is at fault
-            return self.packed(tidy, order, is_learning=is_learning)
-        if indptr[-1] == n * d:
-            return Rows(values.reshape(n, d))
-        return Rows.packed(values[: indptr[-1]], indices[: indptr[-1]], indptr, d)
 
     def scores(self, rows: Rows) -> Array:
         """Return the score of each row and class."""

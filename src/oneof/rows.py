@@ -38,15 +38,6 @@ class Rows:
             self.nbytes = int(X.nbytes)
             self.kernel = _kernels.Rows.dense(X)
 
-    @classmethod
-    def packed(cls, values: Any, indices: Any, indptr: Any, n_features: int) -> Rows:
-        """Take CSR arrays that a kernel has packed as they are; there is no `X`."""
-        rows = cls.__new__(cls)
-        rows.X, rows.n_features = None, n_features
-        rows.nbytes = int(values.nbytes + indices.nbytes)
-        rows.kernel = _kernels.Rows.csr(values, indices, indptr, n_features)
-        return rows
-
     def __len__(self) -> int:
         return len(self.kernel)
 
@@ -67,8 +58,7 @@ class Rows:
                 f"row {row} of X is not a row of a CSR matrix with {self.n_features} columns: "
                 "rebuild X"
             )
-        value = self.X[row, column] if self.X is not None else np.nan
-        what = "NaN" if np.isnan(value) else "infinity"
+        what = "NaN" if np.isnan(self.X[row, column]) else "infinity"
         raise ValueError(
             f"Input X contains {what} at row {row}, column {column}: "
             "drop the row, or impute the value"

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from oneof import _kernels
 from oneof.model import OnlineModel
-from oneof.packing import Packed
-from oneof.rows import Rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from oneof.candidates import CandidateSets
+    from oneof.packing import Packed
+    from oneof.rows import Rows
     from oneof.rules import Learner
 
 Array = npt.NDArray[Any]
-
-_BLOCK_VALUES = 1 << 17  # of the rows that all members learn while the cache holds them
 
 
 @dataclass(frozen=True)
@@ -64,14 +62,10 @@ class Team:
             )
             for m in members
         ]
-        # One model of no weight for each way to scale: it keeps the moments, and gives the rows.
-        self._fronts = {
-            scales: OnlineModel(
-                replace(members[0].learner, standardize=scales, average=False),
-                1, n_features, dtype, False, is_centred,
-            )
-            for scales in sorted({m.learner.standardize for m in members})
-        }  # fmt: skip
+        # A model of no weight, by whether any member scales: it keeps the moments for all.
+        scales = any(m.learner.standardize for m in members)
+        front = replace(members[0].learner, standardize=scales, average=False)
+        self._fronts = {scales: OnlineModel(front, 1, n_features, dtype, False, is_centred)}
         self.n_mistakes = 0
 
     @property
@@ -119,7 +113,7 @@ class Team:
     def learn(
         self,
         rows: Rows,
-        candidates: CandidateSets,
+        candidates: CandidateSets | Packed,
         order: npt.NDArray[np.int64] | None = None,
         sample_weight: npt.NDArray[np.float64] | None = None,
         *,
@@ -129,109 +123,64 @@ class Team:
 
         Returns the class predicted in each round before learning from it, if `is_progressive`.
         """
-        if order is not None:
-            candidates = candidates[order]
-            sample_weight = None if sample_weight is None else sample_weight[order]
-        predictions = np.empty(len(candidates), dtype=np.int32)
-        with self._unchanged_on_error(rows):
-            for at in self._blocks(len(candidates)):
-                sets = _taken(candidates, at)
-                weight = None if sample_weight is None else sample_weight[at]
-                seen = self._views(rows, at, order, is_learning=True)
-                before = [[model.n_mistakes] for model in self.models]
-                guesses = [
-                    model.learn(
-                        seen[m.learner.standardize], sets, None, weight, is_progressive=True
-                    )
-                    for m, model in zip(self.members, self.models, strict=True)
-                ]
-                predictions[at] = self._voted(np.array(guesses), np.array(before), sets)
-        return predictions if is_progressive else None
+        n_rounds = len(rows) if order is None else len(order)
+        predictions = np.empty(n_rounds, dtype=np.int32)
+        kept = self._copies()
+        failed, n_mistakes = _kernels.learn_team(
+            self._kernel(),
+            rows.kernel,
+            candidates.indptr,
+            candidates.codes,
+            order=order,
+            sample_weight=sample_weight,
+            predictions=predictions,
+        )
+        if failed < 0:
+            self.n_mistakes += n_mistakes
+            return predictions if is_progressive else None
+        self._restore(kept)
+        tidy = _tidy(rows, failed if order is None else int(order[failed]))
+        return self.learn(tidy, candidates, order, sample_weight, is_progressive=is_progressive)
 
     def scores(self, rows: Rows) -> Array:
         """Return each class's share of the vote, for each row."""
-        votes = self._votes(rows)
-        shares: Array = (votes / votes.sum(axis=1, keepdims=True)).astype(self.dtype)
+        shares = np.empty((len(rows), self.n_classes), dtype=self.dtype)
+        self._score(rows, scores=shares)
         return shares
 
     def predict(self, rows: Rows) -> npt.NDArray[np.int32]:
         """Return the class with the largest vote of each row, the first one of equals."""
-        best: npt.NDArray[np.int32] = self._votes(rows).argmax(axis=1).astype(np.int32)
-        return best
+        predictions = np.empty(len(rows), dtype=np.int32)
+        self._score(rows, predictions=predictions)
+        return predictions
 
-    def _votes(self, rows: Rows) -> Array:
-        votes = np.zeros((len(rows), self.n_classes))
-        weights = self._against_best(np.array([model.n_mistakes for model in self.models]))
-        for at in self._blocks(len(rows)):
-            block = np.arange(at.start, at.stop)
-            seen = self._views(rows, at, None, is_learning=False)
-            for member, model, weight in zip(self.members, self.models, weights, strict=True):
-                votes[block, model.predict(seen[member.learner.standardize])] += weight
-        return votes
+    def _score(self, rows: Rows, **results: Array) -> None:
+        failed = _kernels.score_team(self._kernel(), rows.kernel, **results)
+        if failed >= 0:
+            self._score(_tidy(rows, failed), **results)
 
-    def _voted(self, guesses: Array, before: Array, sets: Packed) -> Array:
-        """Return the votes' winners, round by round, and count the mistakes among them."""
-        n_rounds = guesses.shape[1]
-        rounds = np.arange(n_rounds)
-        is_candidate = np.zeros((n_rounds, self.n_classes), dtype=np.bool_)
-        is_candidate[np.repeat(rounds, np.diff(sets.indptr)), sets.codes] = True
-        wrong = ~is_candidate[rounds, guesses]
-        weights = self._against_best(before + np.cumsum(wrong, axis=1) - wrong)
-        votes = np.zeros((n_rounds, self.n_classes))
-        for guess, weight in zip(guesses, weights, strict=True):
-            votes[rounds, guess] += weight
-        winners: Array = votes.argmax(axis=1)
-        self.n_mistakes += int(np.sum(~is_candidate[rounds, winners]))
-        return winners
+    def _kernel(self) -> _kernels.Team:
+        learners, weights = zip(*(model.kernel for model in self.models), strict=True)
+        scaled = [m.learner.standardize for m in self.members]
+        front = next(iter(self._fronts.values())).kernel[1]
+        return _kernels.Team(list(learners), list(weights), scaled, front, self.rate)
 
     def _against_best(self, mistakes: Array) -> Array:
         weights: Array = np.exp(-self.rate * (mistakes - mistakes.min(axis=0)))
         return weights
 
-    def _views(
-        self, rows: Rows, at: slice, order: npt.NDArray[np.int64] | None, *, is_learning: bool
-    ) -> dict[bool, Rows]:
-        """Return a block of rows as the members see them, by whether these scale."""
-        taken = np.arange(at.start, at.stop) if order is None else order[at].astype(np.int64)
-        return {
-            scales: Rows(rows.X[at])
-            if not scales and order is None and _is_dense(rows, at)
-            else front.packed(rows, taken, is_learning=is_learning and scales)
-            for scales, front in self._fronts.items()
-        }
+    def _copies(self) -> list[Any]:
+        return [model.copies() for model in (*self.models, *self._fronts.values())]
 
-    def _blocks(self, n: int) -> Iterator[slice]:
-        """Cut n rounds into pieces whose rows stay in the processor's cache."""
-        size = max(1, _BLOCK_VALUES // max(1, self.models[0].n_features))
-        for start in range(0, n, size):
-            yield slice(start, min(n, start + size))
-
-    @contextmanager
-    def _unchanged_on_error(self, rows: Rows) -> Iterator[None]:
-        """Put every member back where it was, should one fail."""
-        models = [*self.models, *self._fronts.values()]
-        kept = [model.copies() for model in models], self.n_mistakes
-        try:
-            yield
-        except BaseException as error:
-            for model, copies in zip(models, kept[0], strict=True):
-                model.restore(copies)
-            self.n_mistakes = kept[1]
-            if not isinstance(error, ValueError):
-                raise
-            rows.usable()  # raises if a row is at fault, and names it
-            raise ValueError("a member's scores overflow: scale the features down") from None
+    def _restore(self, kept: list[Any]) -> None:
+        models = (*self.models, *self._fronts.values())
+        for model, copies in zip(models, kept, strict=True):
+            model.restore(copies)
 
 
-def _is_dense(rows: Rows, at: slice) -> bool:
-    """Tell, by the first few, whether members had better read these rows where they lie."""
-    if not isinstance(rows.X, np.ndarray):
-        return False
-    few = rows.X[at][:16]
-    return bool(np.count_nonzero(few) > few.size / 2)
-
-
-def _taken(candidates: CandidateSets, at: slice) -> Packed:
-    """Return the candidates of some rounds, packed."""
-    indptr = candidates.indptr[at.start : at.stop + 1]
-    return Packed(indptr - indptr[0], candidates.codes[indptr[0] : indptr[-1]])
+def _tidy(rows: Rows, row: int) -> Rows:
+    """Return the rows sorted and summed, if one could not be read for want of that; or raise."""
+    tidy, _ = rows.usable()  # raises if a row itself is at fault
+    if tidy is rows:
+        raise ValueError(f"row {row} of X: a member's scores overflow: scale the features down")
+    return tidy
