@@ -1,6 +1,7 @@
 """Fixtures that several test files share."""
 
 import os
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -20,3 +21,11 @@ def data():
     if not folder:
         pytest.skip("ONEOF_DATA is not set: it names the folder that holds the data sets, NAME.npz")
     return lambda name: np.load(Path(folder) / f"{name}.npz", allow_pickle=False)
+
+
+@pytest.fixture
+def temporary(tmp_path_factory, monkeypatch):
+    """Return a folder that stands for the system's temporary one."""
+    folder = tmp_path_factory.mktemp("temporary")
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder

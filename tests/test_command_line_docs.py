@@ -2,18 +2,23 @@
 
 import os
 import re
+import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 import typer
 
+from oneof import datasets
 from oneof.cli.app import app
+from oneof.experiments.spec import PROTOCOLS
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+ALL_COMMANDS = typer.main.get_command(app).commands
 # Documented where their results are.
 ELSEWHERE = {"reproduce", "compare", "datasets"}
 
@@ -31,6 +36,35 @@ def commands_of(page):
 
 def is_runnable(command):
     return not command.startswith(("git ", "pip ", "oneof reproduce", "oneof compare", "make "))
+
+
+def understood(words):
+    """Check a command as far as that is possible without running it."""
+    match words:
+        case ["git", "clone", *_]:
+            pass
+        case ["pip", "install", what]:
+            extras = set(re.findall(r"\w+", what.partition("[")[2]))
+            project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+            assert extras <= set(project["optional-dependencies"])
+        case ["make", *targets]:
+            subprocess.run(["make", "-n", *targets], cwd=ROOT, check=True, capture_output=True)
+        case ["oneof", name, *arguments]:
+            context = ALL_COMMANDS[name].make_context(name, arguments)
+            known = {*datasets.names(), *PROTOCOLS}
+            given = [*(context.params["dataset"] or []), context.params.get("protocol", "paper")]
+            assert all(value in known or value.endswith(".mat") for value in given)
+        case _:
+            pytest.fail(f"neither run nor understood: {words}")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_commands_that_are_not_run_here_are_understood(page):
+    for command, _ in commands_of(page):
+        for part in [] if is_runnable(command) else command.split("&&"):
+            words = shlex.split(part.replace("<this repository>", "it"), comments=True)
+            if words[0] != "cd":
+                understood(words)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
@@ -51,11 +85,7 @@ def test_the_page_has_commands():
     assert sum(command.startswith("oneof ") for command, _ in commands_of(page)) > 10
 
 
-COMMANDS = {
-    name: command
-    for name, command in typer.main.get_command(app).commands.items()
-    if name not in ELSEWHERE
-}
+COMMANDS = {name: command for name, command in ALL_COMMANDS.items() if name not in ELSEWHERE}
 
 
 @pytest.mark.parametrize("name", COMMANDS)

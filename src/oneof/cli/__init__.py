@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, TextIO
 
 import oneof
 
@@ -13,6 +15,13 @@ if TYPE_CHECKING:
 
 
 INTERRUPTED = 130  # the exit code that shells expect after Ctrl-C
+
+# What to do about a file that cannot be written, where the system's own words do not tell.
+_HINTS = {
+    errno.ENOSPC: "make room, or name another place",
+    errno.EDQUOT: "make room, or name another place",
+    errno.EROFS: "name another place",
+}
 
 
 class Interrupted(Exception):  # noqa: N818 - it is caught, and shown as its sentence
@@ -24,40 +33,74 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     0, 1 for a bug of ours, 2 for bad usage or input, 130 for Ctrl-C.
     """
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    if given == ["--version"]:
-        print(f"oneof {oneof.__version__}")
-        return 0
     try:
-        from oneof.cli.app import run  # typer and rich take a while
+        return _answered(list(sys.argv[1:] if arguments is None else arguments))
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            _let_go(stream)
 
-        return run(given)
+
+def _answered(given: list[str]) -> int:
+    """Run the command; say in one sentence what went wrong."""
+    try:
+        code = _run(given)
+        _flush_output()
+        return code
     except Interrupted as stop:
         return say(str(stop), INTERRUPTED)
     except KeyboardInterrupt:
         return say("interrupted", INTERRUPTED)
     except BrokenPipeError:
-        # The reader of our output has gone; keep Python from complaining when it closes it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return 0  # the reader of our output has gone
     except (ValueError, OSError) as error:
-        return say(_sentence(error), 2)
+        hint = _HINTS.get(error.errno or 0) if isinstance(error, OSError) else None
+        return say(": ".join(filter(None, (sentence_of(error), hint))), 2)
     except Exception as error:
         if os.environ.get("ONEOF_DEBUG"):
             raise
-        what = f"{type(error).__name__}: {_sentence(error)}"
+        what = f"{type(error).__name__}: {sentence_of(error)}"
         return say(
             f"this is a bug in oneof, please report it (ONEOF_DEBUG=1 shows more): {what}", 1
         )
 
 
+def _run(given: list[str]) -> int:
+    if given == ["--version"]:
+        print(f"oneof {oneof.__version__}")
+        return 0
+    from oneof.cli.app import run  # typer and rich take a while
+
+    return run(given)
+
+
 def say(sentence: str, code: int) -> int:
     """Print a sentence for the user; return the exit code that goes with it."""
-    print(f"oneof: {sentence}", file=sys.stderr)
+    with suppress(OSError):  # the code tells, too
+        print(f"oneof: {sentence}", file=sys.stderr, flush=True)
     return code
 
 
-def _sentence(error: Exception) -> str:
+def _flush_output() -> None:
+    """Notice a full disk while it can still be said."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, "standard output") from None
+
+
+def _let_go(stream: TextIO | None) -> None:
+    """Keep Python from complaining, when it ends, of what a stream does not take."""
+    try:
+        if stream is not None:
+            stream.flush()
+    except OSError:
+        assert stream is not None
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def sentence_of(error: Exception) -> str:
+    """Write an error as one sentence: where, and what."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return " ".join(str(error).split())

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from oneof.cli import sentence_of
 from oneof.streaming.counts import Counts
 from oneof.streaming.training import Watcher
 
@@ -56,7 +58,7 @@ class ProgressTable(Watcher):
         rate = (counts.n_rounds - self._first.n_rounds) / max(seconds, 1e-9)
         if self._log is not None:
             row = {**asdict(counts), "since_last": since_last, "seconds": seconds}
-            print(json.dumps(row), file=self._log, flush=True)
+            self._record(row)
         if not self._quiet:
             if not self._n_lines:
                 self._print("".join(f"{word:>11}" for word in _HEAD))
@@ -69,16 +71,37 @@ class ProgressTable(Watcher):
         if self._bar is not None:
             self._bar.update(self._task, completed=n_bytes)
 
+    def checkpoint_failed(self, error: OSError) -> None:
+        """Say it, even if no progress is to be shown."""
+        self._print(f"oneof: {sentence_of(error)}: training goes on without a new checkpoint")
+
     def _print(self, text: str) -> None:
-        if self._bar is None:
-            print(text, file=sys.stderr, flush=True)
-        else:
-            self._bar.console.print(text, highlight=False, markup=False)
+        with suppress(OSError):  # training is not for those who watch: they may leave
+            if sys.stderr is None:
+                return
+            if self._bar is None:
+                print(text, file=sys.stderr, flush=True)
+            else:
+                self._bar.console.print(text, highlight=False, markup=False)
+
+    def _record(self, row: dict[str, Any]) -> None:
+        """Log a row; a log that takes no more has ended, and training has not."""
+        try:
+            print(json.dumps(row), file=self._log, flush=True)
+        except OSError as error:
+            self._print(f"oneof: {self._log_path}: {error.strerror}: training goes on without it")
+            self._close_log()
+
+    def _close_log(self) -> None:
+        if self._log is not None:
+            with suppress(OSError):  # it was flushed after every row
+                self._log.close()
+            self._log = None
 
     def __enter__(self) -> Self:
         if self._log_path is not None:
             self._log = self._log_path.open("a" if self._is_resumed else "w", encoding="utf-8")
-        if not self._quiet and self._n_bytes and sys.stderr.isatty():
+        if not self._quiet and self._n_bytes and sys.stderr and sys.stderr.isatty():
             from rich.console import Console
             from rich.progress import Progress
 
@@ -95,8 +118,7 @@ class ProgressTable(Watcher):
     ) -> None:
         if self._bar is not None:
             self._bar.stop()
-        if self._log is not None:
-            self._log.close()
+        self._close_log()
 
 
 def _row(counts: Counts, since_last: float, rate: float) -> str:

@@ -5,27 +5,34 @@ from __future__ import annotations
 import re
 import shlex
 import sys
+import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import oneof
 from oneof.catalogue import LEARNERS, name_of
+from oneof.cli import Interrupted, sentence_of
 from oneof.cli.learner_options import checked
 from oneof.cli.options import one_of, opened, opened_for
 from oneof.cli.table import ProgressTable
 from oneof.persistence import rehearse
 from oneof.readers import text_classes
+from oneof.readers.errors import UnwritableRejects
 from oneof.streaming.checkpoint import Checkpoint
 from oneof.streaming.counts import Counts
 from oneof.streaming.pieces import Order, Place
 from oneof.streaming.training import Stopped, Training
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from oneof.estimators import OnlineClassifier
     from oneof.readers import Source
 
 _BATCH = 8192
+_LOST = "what was learnt is lost, for not even the temporary folder could be written"
 
 
 @dataclass(frozen=True)
@@ -79,11 +86,13 @@ def trained(request: Request) -> None:
             place,
         )
         try:
-            training.run()
+            with training.stoppable():
+                training.run()
+                _write(request, training)
         except Stopped:
-            raise KeyboardInterrupt(_stopped(request, training)) from None
-    if request.output is not None:
-        oneof.save(estimator, request.output)
+            raise Interrupted(_stopped(request, training)) from None
+        except (OSError, UnwritableRejects) as error:
+            raise OSError(_unwritten(request, training, error)) from None
     if not request.quiet:
         _say_result(request, training)
 
@@ -181,19 +190,63 @@ def _new(request: Request, source: Source) -> OnlineClassifier:
     return LEARNERS[model](**given).begin(source.classes, max(source.n_features, 1), source.dtype)
 
 
+def _write(request: Request, training: Training) -> None:
+    """Write the model, and last the checkpoint: without it a resumed run ends in the same bytes."""
+    if not training.counts.n_rounds and request.init is None:
+        training.source.refuse_empty()
+    if request.output is not None:
+        oneof.save(training.estimator, request.output)
+    if request.checkpoint is not None:
+        training.save(request.checkpoint)
+
+
 def _stopped(request: Request, training: Training) -> str:
     """Keep what was learnt; say where it is, and how to go on."""
-    n = training.counts.n_rounds
-    path = request.checkpoint
-    if path is None and request.output is not None:
-        path = request.output.with_name(request.output.name + ".checkpoint")
-    if path is None:
-        return f"interrupted after {n} rounds: without -o nothing is kept"
-    training.save(path)
-    if training.source.size is None:
-        return f"interrupted after {n} rounds: the model so far is in {path}"
-    again = f"--checkpoint {shlex.quote(str(path))} --resume"
-    return f"interrupted after {n} rounds: go on with the same command and {again}"
+    what = f"interrupted after {training.counts.n_rounds} rounds"
+    if request.output is None and request.checkpoint is None:
+        return f"{what}: without -o nothing is kept"
+    return f"{what}: {_kept(request, training) or _LOST}"
+
+
+def _unwritten(request: Request, training: Training, error: OSError | UnwritableRejects) -> str:
+    """Say what could not be written; keep what was learnt, unless the model holds it already."""
+    what = sentence_of(error)
+    if request.output and getattr(error, "filename", None) == str(request.checkpoint):
+        return f"{what}: the model is in {request.output}, only the last checkpoint is not written"
+    kept = _kept(request, training)
+    return f"{what}, but nothing is lost: {kept}" if kept else f"{what}: {_LOST}"
+
+
+def _kept(request: Request, training: Training) -> str | None:
+    """Write a checkpoint where that is possible; say where it is, and how to go on."""
+    for path in _shelters(request):
+        with suppress(OSError):
+            training.save(path)
+            if training.source.size is None:
+                return f"the model so far is in {path}"
+            again = f"--checkpoint {shlex.quote(str(path))} --resume"
+            return f"go on with the same command and {again}"
+    return None
+
+
+def _shelters(request: Request) -> Iterator[Path]:
+    """Give places for a checkpoint: the one named, beside the output, a temporary folder."""
+    output = request.output
+    if request.checkpoint is not None:
+        yield request.checkpoint
+    if output is not None and (output.is_file() or not output.exists()):  # devices have no folder
+        beside = _beside(output)
+        if not beside.exists():  # it may be all that is left of another run
+            yield beside
+    with suppress(OSError):
+        # A name that others can foresee could be a link of theirs: the folder is ours alone.
+        folder = Path(tempfile.mkdtemp(prefix="oneof-"))
+        yield folder / _beside(output or request.checkpoint or Path("model")).name
+        folder.rmdir()
+
+
+def _beside(output: Path) -> Path:
+    return output.with_name(output.name + ".checkpoint")
 
 
 def _say_result(request: Request, training: Training) -> None:

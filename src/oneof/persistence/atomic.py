@@ -25,6 +25,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             with target.open("wb") as file:
                 yield file
             return
+        if target.exists():
+            # Its folder may allow to replace it; whoever made the file read-only meant to keep it.
+            os.close(os.open(target, os.O_WRONLY))
         _remove_abandoned(target)
         partial = _partial(target)
         try:
@@ -41,7 +44,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             raise
         _sync(target.parent)
     except OSError as error:
-        if error.filename in (None, str(_partial(target))):
+        if error.filename in (None, str(target), str(_partial(target))):
             raise OSError(error.errno, error.strerror, str(path)) from error
         raise
 

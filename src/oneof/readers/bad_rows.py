@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from oneof.readers.errors import BadRow, InputError
+from oneof.readers.errors import BadRow, InputError, UnwritableRejects
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterator
 
 POLICIES = ("stop", "skip")
 _MOST = 1 << 16
@@ -41,13 +43,11 @@ class BadRows:
         if self.rejects is None:
             return
         self.close()
-        try:
+        with self._failures_named():
             self._file = Path(self.rejects).open("r+b" if kept else "wb")  # noqa: SIM115
             if self._file.seek(0, 2) < kept:
                 raise InputError(str(self.rejects), "is shorter than it was: it is another file")
             self._file.truncate(self._file.seek(kept))
-        except OSError as error:
-            raise InputError(str(self.rejects), f"cannot be written ({error.strerror})") from None
 
     @property
     def kept(self) -> int:
@@ -61,28 +61,30 @@ class BadRows:
         self.n_skipped += 1
         if self._file:
             row = {"file": path, "line": line, "reason": reason, "raw": _written(raw)}
-            try:
+            with self._failures_named():
                 self._file.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
-            except OSError as error:
-                raise InputError(
-                    str(self.rejects), f"cannot be written ({error.strerror})"
-                ) from None
 
     def flush(self) -> None:
         """Hand what is kept to the operating system."""
         if self._file:
-            try:
+            with self._failures_named():
                 self._file.flush()
-            except OSError as error:
-                raise InputError(
-                    str(self.rejects), f"cannot be written ({error.strerror})"
-                ) from None
 
     def close(self) -> None:
         """Close the rejects."""
         if self._file:
-            self._file.close()
+            with suppress(OSError):  # flushed before; what failed then has been said
+                self._file.close()
             self._file = None
+
+    @contextmanager
+    def _failures_named(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise UnwritableRejects(
+                str(self.rejects), f"cannot be written ({error.strerror})"
+            ) from None
 
 
 def _written(raw: bytes) -> Any:

@@ -20,6 +20,10 @@ class InputError(ValueError):
         return _remade, (type(self), vars(self), str(self))
 
 
+class UnwritableRejects(InputError):  # noqa: N818 - it is named after what it is about
+    """The file of rejects cannot be written: no fault of the input."""
+
+
 class BadRow(InputError):  # noqa: N818 - it is named after what it is about
     """A row cannot be read; the message starts with ``file:line:``.
 

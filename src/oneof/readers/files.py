@@ -13,6 +13,7 @@ import stat
 import sys
 import zlib
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,8 +75,9 @@ class InputFile:
         self.is_regular = stat.S_ISREG(state.st_mode) and path != STANDARD_INPUT
         self.size = state.st_size if self.is_regular else None
 
+    @cached_property
     def fingerprint(self) -> dict[str, Any]:
-        """Tell the file from others: its name, its size, and a hash of its start and end."""
+        """What tells the file from others: its name, its size, and a hash of its start and end."""
         if not self.is_regular or self.size is None:
             return {"name": self.path, "size": None, "sample": None}
         with open(self.path, "rb") as file:
@@ -241,3 +243,8 @@ def total_size(files: Sequence[InputFile]) -> int | None:
     """Add up the sizes; None if one is unknown."""
     sizes = [file.size for file in files]
     return None if None in sizes else sum(size or 0 for size in sizes)
+
+
+def joint_name(files: Sequence[InputFile]) -> str:
+    """Name several files in a sentence."""
+    return files[0].name if len(files) == 1 else f"{files[0].name} and the other files"

@@ -13,7 +13,7 @@ from oneof.readers.bad_rows import BadRows
 from oneof.readers.batch import Limits
 from oneof.readers.csv_text import CsvReader, TsvReader
 from oneof.readers.errors import InputError
-from oneof.readers.files import InputFile, bare_name, resolved
+from oneof.readers.files import InputFile, bare_name, joint_name, resolved
 from oneof.readers.json_lines import JsonLinesReader
 from oneof.readers.source import Source
 from oneof.readers.svmlight import SvmlightReader
@@ -144,7 +144,9 @@ def open_source(
         _pass_over(files, first, unknown[0])
         found = first.found()
         if not found["width"]:
-            raise InputError(_all_of(files), "no row has a feature: check that the format is right")
+            raise InputError(
+                joint_name(files), "no row has a feature: check that the format is right"
+            )
         vocabulary = found["classes"] if "classes" in unknown else vocabulary
         options |= {name: found[name] for name in unknown if name != "classes"}
         if "feature_names" in found:
@@ -235,14 +237,4 @@ def _pass_over(files: Sequence[InputFile], reader: Reader, unknown: str) -> None
     source = Source(files, reader, {}, prefetch=0)
     for _ in source:
         pass
-    if not source.n_rows_read:
-        raise InputError(
-            _all_of(files),
-            f"no good row in the input, which skipped {source.n_skipped}: check the format"
-            if source.n_skipped
-            else "there are no rows: check that this is the right file",
-        )
-
-
-def _all_of(files: Sequence[InputFile]) -> str:
-    return files[0].name if len(files) == 1 else f"{files[0].name} and the other files"
+    source.refuse_empty()

@@ -12,7 +12,7 @@ import numpy as np
 from oneof.candidates import CandidateSets
 from oneof.readers.batch import Batch, Part, Place
 from oneof.readers.errors import InputError
-from oneof.readers.files import InputFile, total_size
+from oneof.readers.files import InputFile, joint_name, total_size
 from oneof.readers.prefetch import prefetched
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class Source:
 
         Files count by their name without folders, their size and a hash of their start and end.
         """
-        return {"files": [file.fingerprint() for file in self._files], **self._settings}
+        return {"files": [file.fingerprint for file in self._files], **self._settings}
 
     def seek(self, position: Mapping[str, int] | None = None) -> None:
         """Let the next iteration start at a batch's position, or at the beginning.
@@ -117,6 +117,16 @@ class Source:
         self._reader.widen(wanted["n_features"])
         self._position = wanted
         self._n_features = max(self._reader.n_features, wanted["n_features"])
+
+    def refuse_empty(self) -> None:
+        """Raise if what was read, to its end, held no good row."""
+        if not self.n_rows_read:
+            raise InputError(
+                joint_name(self._files),
+                f"no good row in the input, which skipped {self.n_skipped}: check the format"
+                if self.n_skipped
+                else "there are no rows: check that this is the right file",
+            )
 
     def close(self) -> None:
         """End the running iteration: its thread and its files."""

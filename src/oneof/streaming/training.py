@@ -40,6 +40,9 @@ class Watcher:
     def advance(self, n_bytes: int) -> None:
         """Tell how far the input of all passes was read."""
 
+    def checkpoint_failed(self, error: OSError) -> None:
+        """Tell that checkpoints cannot be written; once, until one can."""
+
 
 class Stopped(Exception):  # noqa: N818 - it is no error
     """Training was asked to stop, and did so between two rounds."""
@@ -57,7 +60,8 @@ class Training:
     order : Order
     watcher : Watcher
     checkpoint : path, optional
-        Written every `every_rounds` rounds or `every_seconds` seconds, at a stop and at the end.
+        Written every `every_rounds` rounds or `every_seconds` seconds; at a stop and at the end,
+        `save` is for the caller.
     """
 
     estimator: OnlineClassifier
@@ -71,30 +75,28 @@ class Training:
     place: Place = field(default_factory=Place)
     _is_busy: bool = field(default=False, init=False)
     _is_stopping: bool = field(default=False, init=False)
+    _is_failing: bool = field(default=False, init=False)
 
     def run(self) -> None:
-        """Learn all that is left; raise `Stopped` on Ctrl-C or SIGTERM."""
+        """Learn all that is left."""
+        self.source.fingerprint()  # now: the files may be gone at the end
         self._start = self._last_line = self._last_checkpoint = time.monotonic()
         self._last_rounds = self.counts.n_rounds
-        with self._stoppable():
-            for piece in pieces(self.source, self.order, self.place):
-                self._learn(piece)
-                if self._is_stopping:
-                    raise Stopped
-                self._after_piece()
+        for piece in pieces(self.source, self.order, self.place):
+            self._learn(piece)
+            if self._is_stopping:
+                raise Stopped
+            self._after_piece()
         self.place = Place(n_passes=self.order.passes)
         self.estimator.n_iter_ = self.order.passes
         self._describe_features()
         self.watcher.line(replace(self.counts), time.monotonic() - self._start)
-        if self.checkpoint is not None:
-            self.save(self.checkpoint)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a checkpoint."""
         self._describe_features()
         run = Checkpoint.run_of(self.source, self.order)
         Checkpoint(run, self.place, self.counts).write(self.estimator, path)
-        self._last_checkpoint, self._last_rounds = time.monotonic(), self.counts.n_rounds
 
     def _learn(self, piece: Piece) -> None:
         """Learn a piece, cut where a line is due, and only then move on."""
@@ -135,7 +137,19 @@ class Training:
         if self.every_rounds is not None:
             is_due = self.counts.n_rounds - self._last_rounds >= self.every_rounds
         if is_due:
-            self.save(self.checkpoint)
+            self._save_if_possible(self.checkpoint)
+
+    def _save_if_possible(self, path: str | os.PathLike[str]) -> None:
+        """Write a checkpoint, or say so and go on."""
+        try:
+            self.save(path)
+            self._is_failing = False
+        except OSError as error:
+            # The one before still stands, and there may be room again before a long run ends.
+            if not self._is_failing:
+                self.watcher.checkpoint_failed(error)
+            self._is_failing = True
+        self._last_checkpoint, self._last_rounds = time.monotonic(), self.counts.n_rounds
 
     def _line(self) -> None:
         self._last_line = time.monotonic()
@@ -154,8 +168,8 @@ class Training:
         }
 
     @contextmanager
-    def _stoppable(self) -> Iterator[None]:
-        """Let a signal stop between two pieces, or at once while waiting for rows."""
+    def stoppable(self) -> Iterator[None]:
+        """Let Ctrl-C and SIGTERM raise `Stopped`: between two pieces, or at once in a wait."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return

@@ -18,6 +18,8 @@ from oneof.writers.tables import TABLES, Table
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+_OUTPUT = "standard output"
+
 
 @contextmanager
 def open_writer(
@@ -104,8 +106,11 @@ def _opened(path: Any) -> Iterator[Any]:
     """Open for writing: standard output, or a file that takes its place at the end."""
     if os.fspath(path) == STANDARD_INPUT:
         sys.stdout.flush()
-        yield _standard_output()
-        sys.stdout.flush()
+        try:
+            yield _standard_output()
+            sys.stdout.flush()
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, error.filename or _OUTPUT) from None
         return
     with replacing(path) as file:
         openers: dict[str, Any] = {
