@@ -4,6 +4,7 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -16,6 +17,7 @@ import oneof
 import reference
 from learners import FORMS, LEARNERS, Learner, Stream, as_form, streams
 from oneof import _kernels
+from oneof.rows import Rows
 
 every_learner = pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: learner.name)
 any_scale = st.sampled_from(["none", "standardize"])
@@ -348,11 +350,21 @@ def test_an_unknown_build_is_refused():
 
 @every_learner
 def test_threads_do_not_show(learner):
+    """Two passes that begin together and take longer than a thread's turn."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(3000, 20))
+    X = rng.normal(size=(500, 20))
     sets = [set(rng.choice(9, size=3, replace=False).tolist()) for _ in X]
-    stream = Stream(X, sets, 9)
-    alone = bits(learnt(learner, stream))
-    with ThreadPoolExecutor(4) as pool:
-        together = list(pool.map(lambda _: bits(learnt(learner, stream)), range(8)))
-    assert all(b == alone for b in together)
+    order = rng.integers(0, len(X), 100_000)
+    rows, Y = Rows(X), oneof.CandidateSets.from_sets(sets, classes=np.arange(9))
+    begun = threading.Barrier(2)
+
+    def long_pass(is_together):
+        model = learnt(learner, Stream(X, sets, 9))
+        if is_together:
+            begun.wait(timeout=60)
+        model.model_.learn(rows, Y, order)
+        return bits(model)
+
+    alone = long_pass(False)
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(long_pass, [True, True])) == [alone, alone]
