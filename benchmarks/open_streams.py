@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from common import Table, run, seconds  # first: it keeps NumPy to one thread
+from common import Table, cpu_seconds, run  # first: it keeps NumPy to one thread
 
 import numpy as np
 import pandas as pd
@@ -71,7 +71,7 @@ def against_river(table: Table) -> None:
             )
             tasks = [stream_of(model, rows, y) for model in rivals]
             tasks += [stream_of(RiverClassifier(learner()), rows, sets) for learner in LEARNERS]
-            ovr, softmax, *ours = seconds(*tasks, repeats=7)
+            ovr, softmax, *ours = cpu_seconds(*tasks, repeats=7)
             what = f"{len(rows[0])} of {n_features} features"
             for learner, taken in zip(LEARNERS, ours, strict=True):
                 note = f"{n * N_PASSES / taken:,.0f} rows/s"
@@ -98,7 +98,7 @@ def by_the_batch(table: Table) -> None:
                 for x, labels in zip(dicts, sets, strict=True):
                     only.learn_one(x, labels)
 
-            at_once, one_by_one, bare = seconds(
+            at_once, one_by_one, bare = cpu_seconds(
                 lambda many=many, frame=frame, y=y: many.learn_many(frame, y),
                 loop,
                 loop_of_dicts,
@@ -129,7 +129,7 @@ def one_row(table: Table) -> None:
             return task
 
         tasks = [calls(learner(), form) for learner in LEARNERS for form in forms.values()]
-        theirs, *ours = seconds(calls(Perceptron(), forms["label"]), *tasks, repeats=5)
+        theirs, *ours = cpu_seconds(calls(Perceptron(), forms["label"]), *tasks, repeats=5)
         for i, taken in enumerate(ours):
             learner, form = LEARNERS[i // len(forms)], list(forms)[i % len(forms)]
             note = f"{1e6 * taken / len(X):.1f} µs a call"

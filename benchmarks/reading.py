@@ -8,11 +8,16 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from functools import partial
 from pathlib import Path
-from time import process_time
 
-from common import Table, ambiguous, load, run, seconds  # first: it keeps NumPy to one thread
+from common import (
+    Table,
+    ambiguous,
+    cpu_seconds,
+    load,
+    run,
+    seconds,
+)  # first: one thread only
 
 import numpy as np
 from scipy import sparse
@@ -24,7 +29,6 @@ from oneof.writers import open_writer
 
 N = 20_000
 CLASSES = np.arange(10)
-cpu_seconds = partial(seconds, clock=process_time)
 
 
 def rows():

@@ -73,8 +73,15 @@ double soft_term(double beta, const T* s, double top, const CandidateRow& set, d
         sum += shares[i];
         below += e.minus_one();
     }
-    for (int64_t i = 0; i < set.m; ++i) shares[i] /= sum;
-    return top + log1p(below / double(set.m)) / beta;
+    const double whole = 1.0 / sum;
+    for (int64_t i = 0; i < set.m; ++i) shares[i] *= whole;
+    return top + log1p(below * (1.0 / double(set.m))) * (1.0 / beta);
+}
+
+// No soft term lies further below the best candidate's score: log |Y| / β, rounded up.
+inline double soft_reach(double beta, int64_t m) {
+    const int n_doublings = m < 2 ? 0 : 64 - __builtin_clzll(uint64_t(m - 1));
+    return 0.6932 * n_doublings * (1.0 / beta);
 }
 
 // log: the contrast q − p of all classes, and 0 for the padding. Candidates and rivals are each taken
@@ -144,6 +151,9 @@ ONEOF_INLINE Judgement judge(const oneof::Learner& p, const T* s, int64_t stride
         log_contrast(s, stride, top, other, set, shares);
         return {best, rival, (top - other) + 0.0 * sum, 1.0, is_mistake};
     }
+    // Sure to be without a loss? Then exponentials say nothing new.
+    if (p.loss == oneof::Loss::soft && top - other >= 1.0 + soft_reach(p.beta, set.m))
+        return {best, rival, (top - other) + 0.0 * sum, 0.0, is_mistake};
     const double term = p.loss == oneof::Loss::avg   ? sum * (1.0 / double(set.m))
                         : p.loss == oneof::Loss::max ? top
                                                      : soft_term(p.beta, s, top, set, shares);
