@@ -109,6 +109,17 @@ def test_a_bad_row_changes_nothing(value):
     assert bits(model) == before
 
 
+def test_a_bad_row_far_behind_changes_nothing():
+    """Many rows before it have been learnt, and voted on, by then."""
+    X, Y, _ = plain_stream(n=20_000)
+    model = oneof.Hedge(members()).partial_fit(X[:100], Y[:100])
+    before = bits(model)
+    X[-1, 3] = np.nan
+    with pytest.raises(ValueError, match="at row 19999, column 3"):
+        model.partial_fit(X, Y)
+    assert bits(model) == before
+
+
 def test_blocks_do_not_show(monkeypatch):
     X, Y, _ = plain_stream()
     models = []

@@ -311,6 +311,14 @@ def test_numbers_that_are_no_weights_are_refused(tmp_path):
         loaded(hostile.put_together(table, header, tail), tmp_path / "m")
 
 
+def test_a_negative_spread_is_refused(tmp_path):
+    table, header, tail = hostile.taken_apart(hostile.small_files()[3])
+    start, _ = table["moments"]["data_offsets"]
+    tail = tail[:start] + struct.pack("<d", -1.0) + tail[start + 8 :]
+    with pytest.raises(ValueError, match="a feature varies less than not at all"):
+        loaded(hostile.put_together(table, header, tail), tmp_path / "m")
+
+
 @pytest.mark.parametrize(
     "raw",
     [
