@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 MOST_MEMBERS = 1000
-_RATE = Number(above=0)
+_RATE = Number(above=0, most=1000)  # one mistake more, and no weight is left
 
 
 def portfolio(scale: str = "none") -> list[OnlineClassifier]:
@@ -60,7 +60,7 @@ class Hedge(OnlineClassifier):
         What to run, at most 1000; `oneof.hedge.portfolio()` by default. They are cloned, not
         changed; their `max_iter`, `shuffle`, `warm_start` and `random_state` say nothing here.
     rate : float, default=0.1
-        How fast mistakes cost trust.
+        How fast mistakes cost trust; at most 1000.
     scale : {"none", "standardize"}, default="none"
         Of the default members; members of your own have theirs.
     fit_intercept : bool, default=True
@@ -188,7 +188,7 @@ class Hedge(OnlineClassifier):
 
     def refuse_change(self, learner: Any, classes: npt.ArrayLike | None) -> None:
         """Raise if the members or the classes were changed."""
-        if learner != self._team().members or self.rate != self._team().rate:
+        if learner != self._team().members or float(self.rate) != self._team().rate:
             raise ValueError(
                 "the members, or the rate, are not those that this model began with: "
                 "set them back, or begin a new model with fit"
