@@ -14,8 +14,8 @@ from oneof.persistence import layout
 ODD_VALUES = [
     None, True, False, 0, 1, -1, 2, 3, 7, 2**31, 2**53, 2**62, 2**63, 2**64, 10**300, 0.5, -0.0,
     1e308, -1e-320, "", "0", "float32", "float64", "int", "str", "bool", "avg-pegasos",
-    "max-perceptron", "I64", "F32", "U8", "\ud800", "x" * 5000, [], [0], [0, 0], [1, 2**40],
-    [2**33, 2**30], [[]], {}, {"a": 1}, {"": {}},
+    "max-perceptron", "hedge", "I64", "F32", "U8", "\ud800", "x" * 5000, [], [0], [0, 0],
+    [1, 2**40], [2**33, 2**30], [[]], {}, {"a": 1}, {"": {}},
 ]  # fmt: skip
 WORDS = [
     b"null", b"NaN", b"Infinity", b"1e999", b"-1", b"[" * 3000, b"{", b"}", b'"', b"\\u0000",
@@ -32,16 +32,26 @@ def small_files():
         oneof.AvgPerceptron(eta0=0.5).partial_fit(X, sets),
         oneof.MaxPegasos(alpha=0.1, average=True).partial_fit(X.astype(np.float32), numbered),
         oneof.AvgPegasos(fit_intercept=False, random_state=3).partial_fit(X, [True, False] * 15),
+        team().partial_fit(X, sets),
     ]
     models[1].reading_ = {"hash_bits": 2}
     models[0].feature_names_in_ = np.array(["x", "größe", "z"], dtype=object)
     return [as_bytes(model) for model in models]
 
 
+def team():
+    """Two members, of which one scales and one averages."""
+    members = [
+        oneof.MaxPegasos(alpha=0.1, scale="standardize"),
+        oneof.AvgPerceptron(fit_intercept=False, average=True),
+    ]
+    return oneof.Hedge(members, rate=0.2)
+
+
 def as_bytes(model):
     header, arrays = oneof.persistence.models._described(model)
     file = io.BytesIO()
-    layout.write(file, {"model": header}, arrays)
+    layout.write(file, oneof.persistence.models._version_of(model), {"model": header}, arrays)
     return file.getvalue()
 
 
@@ -60,6 +70,26 @@ def put_together(table, header, tail):
     text = json.dumps({**table, "__metadata__": metadata}).encode()
     raw = struct.pack("<Q", len(text)) + text + tail
     return raw.replace(b"0" * 64, hashlib.sha256(raw).hexdigest().encode(), 1)
+
+
+def without_features(n_classes, n_members):
+    """A team whose arrays claim many classes and no feature, so that they take no bytes.
+
+    Its members do not agree on the round.
+    """
+    members = [oneof.AvgPerceptron(fit_intercept=False)] * n_members
+    model = oneof.Hedge(members, fit_intercept=False).begin(["a", "b"], 1)
+    table, header, _ = taken_apart(as_bytes(model))
+    labels = np.arange(n_classes)
+    for name in set(table) - {"__metadata__"}:
+        table[name] |= {"shape": [0, n_classes], "data_offsets": [labels.nbytes] * 2}
+    del table["classes.text"], table["classes.ends"]
+    table["classes"] = {
+        "dtype": "I64", "shape": [n_classes], "data_offsets": [0, labels.nbytes]
+    }  # fmt: skip
+    header |= {"classes": "int", "n_features": 0}
+    header["numbers"][f"{n_members - 1}.t"] = 1  # is seen last
+    return put_together(table, header, labels.tobytes())
 
 
 def with_bytes_changed(raw, rng):
@@ -123,6 +153,9 @@ def is_refused(raw, path):
         assert "\n" not in refusal
         return True
     model = oneof.load(path)
+    if isinstance(model, oneof.Hedge):
+        assert abs(model.weights_.sum() - 1) < 1e-9
+        assert model.best_member_.t_ == model.t_ >= model.n_mistakes_
     X = np.ones((2, model.n_features_in_), dtype=model.model_.dtype)
     oneof.save(model, path)
     vars(model).pop("feature_names_in_", None)  # X has none

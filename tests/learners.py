@@ -128,6 +128,64 @@ LEARNERS = [
         {"step": "sqrt", "eta0": 0.2, "alpha": 0.1},
     ),
 ]
+
+
+@dataclass(frozen=True)
+class Team:
+    """Learners side by side as one estimator; the laws that need no formula hold for it, too."""
+
+    name: str
+    members: tuple = ()  # the default ones
+    rule = "passive_aggressive"  # that of one of them
+    is_bounded = False
+
+    def make(self, *, average=False, scale="none", **shared):
+        """Half of the members scale and the others do not; half of them average."""
+        if not self.members:
+            return oneof.Hedge(scale=scale, **shared)
+        made = [
+            kind(average=average ^ bool(i % 2), scale=scale if i < 2 else "none", **own, **shared)
+            for i, (kind, own) in enumerate(self.members)
+        ]
+        return oneof.Hedge(made, rate=0.3, **shared)
+
+
+TEAMS = [
+    Team("hedge-default"),
+    Team(
+        "hedge",
+        (
+            (oneof.AvgPerceptron, {}),
+            (oneof.MaxPegasos, {"alpha": 0.1}),
+            (oneof.SoftPassiveAggressive, {"exact": True}),
+            (oneof.CandidateLogistic, {}),
+        ),
+    ),
+]
+EVERYONE = [*LEARNERS, *TEAMS]
+
+
+def models_of(model):
+    """The models that keep weights or moments: one, or those of a team."""
+    return model._every_model() if hasattr(model, "models") else [model]
+
+
+def bits(estimator):
+    """Everything the model will ever use again."""
+    kept = [
+        a.tobytes()
+        for m in models_of(estimator.model_)
+        for a in (m._weights, m._scale, m._counters, *([] if m._moments is None else [m._moments]))
+    ]
+    return [*kept, estimator.model_.t, estimator.model_.n_mistakes]
+
+
+def coefs(model):
+    """The weights of a model, features × classes, or those of each of a team's members."""
+    single = model.models if hasattr(model, "models") else [model]
+    return [m.weights()[0].T for m in single]
+
+
 FORMS = ["dense", "fortran", "strided", "csr32", "csr64"]
 
 

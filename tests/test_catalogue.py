@@ -10,8 +10,8 @@ from oneof import catalogue
 def test_every_public_learner_has_its_name():
     listed = set(catalogue.LEARNERS.values())
     public = {getattr(oneof, name) for name in oneof.__all__}
-    single = {kind for kind in public if hasattr(kind, "progressive_fit")} - {oneof.Hedge}
-    assert listed == single
+    assert listed == {kind for kind in public if hasattr(kind, "progressive_fit")}
+    assert set(catalogue.SINGLE.values()) == listed - {oneof.Hedge}
     for name, kind in catalogue.LEARNERS.items():
         assert catalogue.name_of(kind()) == name
         assert name.replace("-", "") == kind.__name__.lower()

@@ -12,6 +12,8 @@ import pytest
 
 import oneof
 from commands import ran, run, write_rows
+from learners import bits
+from oneof.catalogue import LEARNERS
 from oneof.readers import open_source
 
 
@@ -27,18 +29,30 @@ def model(rows, tmp_path_factory):
     return path
 
 
+@pytest.fixture(scope="module")
+def team(rows, tmp_path_factory):
+    path = tmp_path_factory.mktemp("team") / "t.oneof"
+    assert run("train", rows, "--model", "hedge", "--rate", "0.3", "-q", "-o", path) == 0
+    return path
+
+
+@pytest.fixture(params=["model", "team"])
+def any_model(request):
+    return request.getfixturevalue(request.param)
+
+
 def expected(rows, model):
     estimator = oneof.load(model)
     batch = next(iter(open_source(rows, classes=estimator.classes_)))
     return estimator, batch
 
 
-def test_predictions_are_those_of_the_model(rows, model, tmp_path, capfd):
-    estimator, batch = expected(rows, model)
+def test_predictions_are_those_of_the_model(rows, any_model, tmp_path, capfd):
+    estimator, batch = expected(rows, any_model)
     labels, scores = estimator.predict(batch.X), estimator.decision_function(batch.X)
-    assert run("predict", rows, "-m", model) == 0
+    assert run("predict", rows, "-m", any_model) == 0
     assert capfd.readouterr().out.splitlines() == ["prediction", *labels]
-    assert run("predict", rows, "-m", model, "--top", 2, "-o", tmp_path / "p.jsonl") == 0
+    assert run("predict", rows, "-m", any_model, "--top", 2, "-o", tmp_path / "p.jsonl") == 0
     for line, row in zip((tmp_path / "p.jsonl").read_text().splitlines(), scores, strict=True):
         best = np.argsort(-row, kind="stable")
         assert json.loads(line) == {
@@ -47,7 +61,7 @@ def test_predictions_are_those_of_the_model(rows, model, tmp_path, capfd):
             "prediction_2": estimator.classes_[best[1]],
             "score_2": pytest.approx(row[best[1]], rel=1e-6),
         }
-    assert run("predict", rows, "-m", model, "--scores", "-o", tmp_path / "p.csv") == 0
+    assert run("predict", rows, "-m", any_model, "--scores", "-o", tmp_path / "p.csv") == 0
     lines = (tmp_path / "p.csv").read_text().splitlines()
     assert lines[0] == "prediction,score:cat,score:dog,score:fox,score:élan"
     for line, label, row in zip(lines[1:], labels, scores, strict=True):
@@ -55,30 +69,30 @@ def test_predictions_are_those_of_the_model(rows, model, tmp_path, capfd):
         np.testing.assert_array_equal(np.array(line.split(",")[1:], dtype=np.float32), row)
 
 
-def test_predictions_as_parquet(rows, model, tmp_path):
+def test_predictions_as_parquet(rows, any_model, tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
-    estimator, batch = expected(rows, model)
-    assert run("predict", rows, "-m", model, "--scores", "-o", tmp_path / "p.parquet") == 0
+    estimator, batch = expected(rows, any_model)
+    assert run("predict", rows, "-m", any_model, "--scores", "-o", tmp_path / "p.parquet") == 0
     table = parquet.read_table(tmp_path / "p.parquet")
     assert table["prediction"].to_pylist() == estimator.predict(batch.X).tolist()
     scores = np.column_stack([table[f"score:{c}"] for c in estimator.classes_])
     np.testing.assert_array_equal(scores, estimator.decision_function(batch.X))
 
 
-def test_unlabelled_rows_with_new_features_are_predicted(model, tmp_path, capfd):
+def test_unlabelled_rows_with_new_features_are_predicted(any_model, tmp_path, capfd):
     (tmp_path / "new.svm").write_text("0:1 5:2\n 1:1 999:1e9\n\nunheard_of 2:1\n")
     (tmp_path / "known.svm").write_text("0:1 5:2\n 1:1\n2:1\n")
     outputs = []
     for name in ("new.svm", "known.svm"):
-        assert run("predict", tmp_path / name, "-m", model) == 0
+        assert run("predict", tmp_path / name, "-m", any_model) == 0
         outputs.append(capfd.readouterr().out)
     assert outputs[0] == outputs[1]
     assert len(outputs[0].splitlines()) == 4
 
 
-def test_evaluation_counts_what_the_estimator_predicts(rows, model, capfd):
-    estimator, batch = expected(rows, model)
-    assert run("evaluate", rows, "-m", model, "--json") == 0
+def test_evaluation_counts_what_the_estimator_predicts(rows, any_model, capfd):
+    estimator, batch = expected(rows, any_model)
+    assert run("evaluate", rows, "-m", any_model, "--json") == 0
     report = json.loads(capfd.readouterr().out)
     predicted, truth = estimator.predict(batch.X), estimator.classes_[batch.truth]
     assert report["mistakes"] == pytest.approx(1 - estimator.score(batch.X, batch.candidates))
@@ -91,18 +105,18 @@ def test_evaluation_counts_what_the_estimator_predicts(rows, model, capfd):
         line = report["classes"][i]
         assert line["recall"] == pytest.approx(np.mean(predicted[truth == a] == a))
         assert line["precision"] == pytest.approx(np.mean(truth[predicted == a] == a))
-    assert run("evaluate", rows, "-m", model) == 0
+    assert run("evaluate", rows, "-m", any_model) == 0
     text = capfd.readouterr().out
     assert f"mistakes            {report['mistakes']:.2%}" in text
     assert "truth down, prediction across" in text
 
 
-def test_evaluation_without_truth_says_so_and_exact_labels_are_truth(model, tmp_path, capfd):
+def test_evaluation_without_truth_says_so_and_exact_labels_are_truth(any_model, tmp_path, capfd):
     hidden = write_rows(tmp_path / "hidden.svm", n=50, with_truth=False)
-    assert run("evaluate", hidden, "-m", model) == 0
+    assert run("evaluate", hidden, "-m", any_model) == 0
     assert "error               - (the truth is not given)" in capfd.readouterr().out
     (tmp_path / "exact.svm").write_text("cat 0:1\ndog 1:1\n")
-    assert run("evaluate", tmp_path / "exact.svm", "-m", model, "--json") == 0
+    assert run("evaluate", tmp_path / "exact.svm", "-m", any_model, "--json") == 0
     report = json.loads(capfd.readouterr().out)
     assert report["error"] == report["mistakes"]
 
@@ -124,9 +138,79 @@ def test_inspection_names_learner_counters_and_heavy_features(model, tmp_path, c
     assert f"oneof: {spoilt}: its checksum does not hold" in capfd.readouterr().err
 
 
+def test_inspection_tells_what_each_member_has_earned(team, capfd):
+    estimator = oneof.load(team)
+    assert run("inspect", team, "--json", "--top", 2) == 0
+    found = json.loads(capfd.readouterr().out)
+    assert (found["learner"], found["parameters"]["rate"]) == ("hedge", 0.3)
+    assert [m["mistakes"] for m in found["members"]] == estimator.member_mistakes_.tolist()
+    assert [m["weight"] for m in found["members"]] == estimator.weights_.tolist()
+    for told, member in zip(found["members"], estimator.estimators(), strict=True):
+        assert repr(LEARNERS[told["learner"]](**told["parameters"])) == repr(member)
+    for heaviest, weights in zip(found["heaviest"], estimator.best_member_.coef_, strict=True):
+        assert heaviest[0][1] == pytest.approx(weights[np.abs(weights).argmax()])
+    assert run("inspect", team) == 0
+    lines = capfd.readouterr().out.splitlines()
+    assert f"mistakes     {estimator.n_mistakes_} ({estimator.n_mistakes_ / 300:.2%})" in lines
+    at = lines.index("    weight   mistakes  member")
+    first = [f"{estimator.weights_[0]:.2%}", str(estimator.member_mistakes_[0])]
+    assert lines[at + 1].split() == [*first, "candidate-logistic", "eta0=1.0"]
+    assert "heaviest features of the best member (weight)" in lines
+
+
+def test_a_team_of_named_members_takes_their_options(rows, tmp_path, capfd):
+    names = ["train", rows, "--model", "hedge", "--members", "avg-perceptron,soft-pegasos"]
+    options = ["--scale", "standardize", "--average", "--no-intercept", "--rate", "0.5"]
+    ckpt = ["--checkpoint", tmp_path / "ckpt", "--resume"]
+    assert run(*names, *options, *ckpt, "-q", "-o", tmp_path / "m") == 0
+    shared = {"scale": "standardize", "average": True, "fit_intercept": False}
+    by_hand = oneof.Hedge(
+        [oneof.AvgPerceptron(**shared), oneof.SoftPegasos(**shared)],
+        rate=0.5, scale="standardize", fit_intercept=False,
+    )  # fmt: skip
+    for batch in open_source(rows):
+        by_hand.partial_fit(batch.X, batch.candidates)
+    team = oneof.load(tmp_path / "m")
+    assert repr(team) == repr(by_hand)
+    assert bits(team) == bits(by_hand)
+    other = [*names[:-1], "avg-perceptron,avg-pegasos"]
+    assert run(*other, *options, *ckpt, "-q") == 2
+    assert "the checkpoint does not fit: members was [AvgPerceptron(" in capfd.readouterr().err
+    assert run(*names, *options, *ckpt, "-q", "-o", tmp_path / "again") == 0
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "m").read_bytes()
+
+
+def test_a_team_begun_in_python_goes_on_from_the_command_line(rows, tmp_path):
+    members = [oneof.AvgPerceptron(eta0=0.3), oneof.CandidateLogistic(scale="standardize")]
+    source = open_source(rows)
+    begun = oneof.Hedge(members).begin(source.classes, 1, np.float32)
+    oneof.save(begun, tmp_path / "begun")
+    assert run("train", rows, "--init", tmp_path / "begun", "-q", "-o", tmp_path / "m") == 0
+    by_hand = oneof.Hedge(members)
+    for batch in source:
+        by_hand.partial_fit(batch.X, batch.candidates)
+    assert bits(oneof.load(tmp_path / "m")) == bits(by_hand)
+
+
+def test_the_table_counts_updates_of_a_member_on_average(team, rows, tmp_path):
+    log = tmp_path / "log"
+    assert run("train", rows, "--model", "hedge", "--rate", "0.3", "-q", "--log", log) == 0
+    last, model = json.loads(log.read_text().splitlines()[-1]), oneof.load(team).model_
+    assert last["n_mistakes"] == model.n_mistakes
+    updates = [one.n_updates for one in model.models]
+    assert min(updates) <= last["n_updates"] == sum(updates) // 8 <= max(updates) <= 300
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
+        (["train", "ROWS", "-m", "hedge", "--average"], "hedge has no --average: leave it out"),
+        (["train", "ROWS", "-m", "hedge", "--rate", "0"], "rate must be a finite number above 0"),
+        (["train", "ROWS", "-m", "hedge", "--members", "x"], "--members 'x' is unknown: choose"),
+        (["train", "ROWS", "-m", "hedge", "--members", ""], "--members '' is unknown: choose"),
+        (["train", "ROWS", "-m", "hedge", "--members", "hedge"], "--members 'hedge' is unknown"),
+        (["train", "ROWS", "--members", "max-pegasos"], "avg-perceptron has no --members"),
+        (["train", "ROWS", "--init", "TEAM", "--rate", "1"], "the members, or the rate, are not"),
         (["train", "ROWS", "--modle", "avg-pegasos"], "No such option: --modle"),
         (["train", "ROWS", "--model", "avg-pegasus"], "did you mean avg-pegasos?"),
         (["train", "ROWS", "--alpha", "1"], "avg-perceptron has no --alpha: leave it out"),
@@ -155,10 +239,10 @@ def test_inspection_names_learner_counters_and_heavy_features(model, tmp_path, c
 )
 @pytest.mark.usefixtures("temporary")
 def test_wrong_usage_is_one_sentence(
-    arguments, sentence, rows, model, tmp_path, monkeypatch, capfd
+    arguments, sentence, rows, model, team, tmp_path, monkeypatch, capfd
 ):
     monkeypatch.chdir(tmp_path)
-    names = {"ROWS": str(rows), "MODEL": str(model)}
+    names = {"ROWS": str(rows), "MODEL": str(model), "TEAM": str(team)}
     assert run(*(names.get(a, a) for a in arguments)) == 2
     errors = [line for line in capfd.readouterr().err.splitlines() if line.startswith("oneof: ")]
     assert len(errors) == 1

@@ -8,22 +8,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reference
-from learners import LEARNERS, as_form, streams
+from learners import EVERYONE, LEARNERS, as_form, coefs, models_of, streams
 from oneof import _kernels
 from oneof.candidates import candidate_sets
-from oneof.model import OnlineModel
 from oneof.rows import Rows
-from oneof.rules import Learner
 
 every_learner = pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: learner.name)
 every_type = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+everyone = pytest.mark.parametrize("learner", EVERYONE, ids=lambda learner: learner.name)
 averaging = pytest.mark.parametrize("average", [False, True])
 
 
 def model_of(learner, n_classes, n_features, dtype=np.float64, **shared):
-    parameters = learner.make(**shared)
-    made = Learner.make(learner.loss, learner.rule, vars(parameters))
-    return OnlineModel(made, n_classes, n_features, dtype, parameters.fit_intercept)
+    estimator = learner.make(**shared)
+    made = estimator.learner()
+    return estimator.new_model(made, n_classes, n_features, dtype, is_centred=False)
 
 
 def learn(model, X, sets, form="dense", **options):
@@ -38,11 +37,14 @@ def logical(model):
 
 def is_tidy(model):
     """Padding and room are 0, as every growth relies on."""
-    halves = model._weights.reshape(len(model._weights), -1, model._stride)
-    return not halves[:, :, model.n_classes :].any() and not model._room[len(halves) :].any()
+    for one in models_of(model):
+        halves = one._weights.reshape(len(one._weights), -1, one._stride)
+        if halves[:, :, one.n_classes :].any() or one._room[len(halves) :].any():
+            return False
+    return True
 
 
-@every_learner
+@everyone
 @every_type
 @averaging
 @settings(max_examples=8)
@@ -66,7 +68,7 @@ def test_a_late_feature_was_0_before(learner, dtype, average, stream, form, data
     assert late.scores(rows).tobytes() == from_the_start.scores(rows).tobytes()
 
 
-@every_learner
+@everyone
 @every_type
 @averaging
 @settings(max_examples=8)
@@ -79,16 +81,18 @@ def test_a_late_class_was_never_seen_before(learner, dtype, average, stream, ste
     K, d = stream.n_classes, stream.X.shape[1]
     grown = model_of(learner, K, d, dtype, average=average)
     learn(grown, stream.X, stream.sets)
-    before = grown.weights()[0]
+    before = coefs(grown)
     n_classes = K
     for step in steps:
         n_classes += step
         grown.grow(d, n_classes)
-    made = OnlineModel.from_state(grown.learner, grown.has_intercept, grown.state())
+    estimator = learner.make(average=average)
+    made = estimator.model_of(estimator.learner(), grown.state())
     assert is_tidy(grown)
     assert logical(made) == logical(grown)
-    np.testing.assert_array_equal(grown.weights()[0][:K], before)
-    assert not grown.weights()[0][K:].any()
+    for W, kept in zip(coefs(grown), before, strict=True):
+        np.testing.assert_array_equal(W[:, :K], kept)
+        assert not W[:, K:].any()
     sets = [{(k + i) % n_classes for k in Y} for i, Y in enumerate(stream.sets)]
     for model in (made, grown):
         learn(model, stream.X, sets, "csr32")
@@ -128,7 +132,7 @@ def test_the_reference_with_columns_added_says_the_same(learner, form, stream):
         W = after
 
 
-@every_learner
+@everyone
 @averaging
 @settings(max_examples=6)
 @given(stream=streams(n_classes=st.integers(2, 12)), data=st.data())
@@ -178,9 +182,10 @@ def test_features_without_weights_do_not_move_the_refresh_of_the_norm():
         assert logical(narrow) == logical(wide)
 
 
+@pytest.mark.parametrize("learner", [LEARNERS[0], EVERYONE[-1]], ids=lambda one: one.name)
 @pytest.mark.parametrize(("n_features", "n_classes"), [(2, 4), (3, 3)])
-def test_a_model_does_not_shrink(n_features, n_classes):
-    model = model_of(LEARNERS[0], 4, 3)
+def test_a_model_does_not_shrink(learner, n_features, n_classes):
+    model = model_of(learner, 4, 3)
     learn(model, np.eye(3), [{0}, {1}, {2}])
     before = pickle.dumps(model)
     with pytest.raises(ValueError, match="3 features and 4 classes cannot shrink to"):
@@ -188,13 +193,35 @@ def test_a_model_does_not_shrink(n_features, n_classes):
     assert pickle.dumps(model) == before
 
 
-def test_no_memory_changes_nothing():
-    model = model_of(LEARNERS[0], 4, 3)
+@pytest.mark.parametrize("learner", [LEARNERS[0], EVERYONE[-1]], ids=lambda one: one.name)
+def test_no_memory_changes_nothing(learner):
+    model = model_of(learner, 4, 3, scale="standardize")
     before = pickle.dumps(model)
     with pytest.raises(MemoryError):
         model.grow(2**55, 4)
     assert pickle.dumps(model) == before
     learn(model, np.eye(3), [{0}, {1}, {2}])
+
+
+def test_a_team_whose_last_part_cannot_grow_stays_as_it_was(monkeypatch):
+    model = model_of(EVERYONE[-1], 4, 3, scale="standardize")
+    learn(model, np.eye(3), [{0}, {1}, {2}])
+    before = pickle.dumps(model)
+    last = models_of(model)[-1]
+    grow = type(last).grow
+
+    def fail_at_last(self, n_features, n_classes):
+        if self is last:
+            raise MemoryError
+        grow(self, n_features, n_classes)
+
+    monkeypatch.setattr(type(last), "grow", fail_at_last)
+    with pytest.raises(MemoryError):
+        model.grow(5, 6)
+    monkeypatch.undo()
+    assert pickle.dumps(model) == before
+    assert (model.n_classes, {one.n_features for one in models_of(model)}) == (4, {3})
+    learn(model, np.eye(3), [{3}, {1}, {2}])
 
 
 def test_the_kernels_take_wide_strides_beyond_a_cache_line_only():

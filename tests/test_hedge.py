@@ -1,6 +1,7 @@
 """Hedge: the votes counted by hand, its members as if alone, and the estimator's contract."""
 
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -128,6 +129,17 @@ def test_turns_do_not_show(order):
                 np.testing.assert_array_equal(state[name], value)
 
 
+def test_a_bad_row_far_behind_changes_nothing():
+    """Many rows before it have been learnt, and voted on, by then."""
+    X, Y, _ = plain_stream(n=20_000)
+    model = oneof.Hedge(members()).partial_fit(X[:100], Y[:100])
+    before = bits(model)
+    X[-1, 3] = np.nan
+    with pytest.raises(ValueError, match="at row 19999, column 3"):
+        model.partial_fit(X, Y)
+    assert bits(model) == before
+
+
 def test_epochs_weights_and_exact_labels():
     X, Y, y = plain_stream()
     weight = np.random.default_rng(0).random(len(X))
@@ -163,7 +175,8 @@ def test_a_distractor_that_always_comes_with_the_truth_fools_it():
         ({"members": []}, r"members must be learners such as oneof.AvgPerceptron\(\), not \[\]"),
         ({"members": [3]}, "not 3"),
         ({"members": [oneof.Hedge()]}, "not Hedge"),
-        ({"rate": 0}, "rate must be a finite number above 0, not 0"),
+        ({"rate": 0}, "rate must be a finite number above 0 and at most 1000, not 0"),
+        ({"rate": 1001}, "at most 1000, not 1001"),
         ({"scale": "no"}, "scale must be"),
         ({"fit_intercept": 2}, "fit_intercept must be True or False"),
         ({"members": [oneof.AvgPerceptron(eta0=-1)]}, "eta0 must be"),
@@ -172,6 +185,14 @@ def test_a_distractor_that_always_comes_with_the_truth_fools_it():
 def test_wrong_parameters_are_refused(parameters, message):
     with pytest.raises(ValueError, match=message):
         oneof.Hedge(**parameters).partial_fit([[1.0], [2.0]], [{0}, {1}])
+
+
+@pytest.mark.parametrize("rate", [Fraction(1, 10), np.float32(0.1), 1000])
+def test_any_number_is_a_rate(rate):
+    X, Y, _ = plain_stream()
+    model = oneof.Hedge(members(), rate).partial_fit(X, Y)
+    assert model.partial_fit(X, Y).t_ == 2 * len(X)
+    assert model.weights_.sum() == pytest.approx(1)
 
 
 def test_the_members_stay_the_same():

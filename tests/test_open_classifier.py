@@ -15,16 +15,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.feature_extraction import FeatureHasher
 
 import oneof
 import reference
-from learners import LEARNERS, streams
+from learners import EVERYONE, LEARNERS, coefs, models_of, streams
 from oneof import OpenClassifier
 from oneof.candidates import candidate_sets
 from oneof.rows import Rows, hashed_column
 
 every_learner = pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: learner.name)
+everyone = pytest.mark.parametrize("learner", EVERYONE, ids=lambda learner: learner.name)
 averaging = pytest.mark.parametrize("average", [False, True])
 
 
@@ -50,7 +52,7 @@ def looped(model, rows, ys):
     return model
 
 
-@every_learner
+@everyone
 @averaging
 @settings(max_examples=10)
 @given(stream=streams(), seed=st.integers(0, 10**6), intercept=st.booleans())
@@ -92,7 +94,7 @@ def test_rivers_way_scikit_learns_way_and_the_papers_way_are_one(learner):
     assert (one.model_.n_updates, one.model_.n_mistakes) == (n_updates, n_mistakes)
 
 
-@every_learner
+@everyone
 @averaging
 @settings(max_examples=10)
 @given(stream=streams(n_classes=st.integers(1, 30)))
@@ -114,7 +116,7 @@ def test_labels_become_classes_as_they_come(learner, average, stream):
     assert bits(open_)[2] == bits(by_hand)[2]
 
 
-@every_learner
+@everyone
 @averaging
 @pytest.mark.parametrize("max_features", [None, 7, 1000])
 @settings(max_examples=6)
@@ -163,13 +165,21 @@ BAD = {
 }
 
 
+LARGE_STEPS = [
+    oneof.AvgPerceptron(eta0=10),
+    oneof.Hedge([oneof.MaxPegasos(scale="standardize"), oneof.AvgPerceptron(eta0=10)]),
+]
+large_steps = pytest.mark.parametrize("estimator", LARGE_STEPS, ids=lambda e: type(e).__name__)
+
+
+@large_steps
 @pytest.mark.parametrize("max_features", [None, 16])
 @pytest.mark.parametrize("declared", [False, True])
 @pytest.mark.parametrize("case", BAD)
-def test_a_bad_row_changes_nothing(case, declared, max_features):
+def test_a_bad_row_changes_nothing(case, declared, max_features, estimator):
     x, y, message = BAD[case]
     classes = ["x", "y", "w"] if declared else None
-    model = OpenClassifier(oneof.AvgPerceptron(eta0=10), classes, max_features)
+    model = OpenClassifier(estimator, classes, max_features)
     looped(model, [{"a": 1.0, "b": -1.0}, {"b": 3.0}], ["x", {"y"}])
     before = pickle.dumps(model)
     if declared and case in ("new and NaN", "overflow"):
@@ -182,7 +192,7 @@ def test_a_bad_row_changes_nothing(case, declared, max_features):
     if not isinstance(x, dict):
         with pytest.raises(ValueError, match=message):
             model.predict_one(x)
-    fresh = OpenClassifier(oneof.AvgPerceptron(), classes, max_features)
+    fresh = OpenClassifier(clone(estimator), classes, max_features)
     before = pickle.dumps(fresh)
     if case not in ("overflow", "a label of another kind"):
         with pytest.raises(ValueError, match=message):
@@ -190,9 +200,10 @@ def test_a_bad_row_changes_nothing(case, declared, max_features):
         assert pickle.dumps(fresh) == before
 
 
+@large_steps
 @pytest.mark.parametrize("x", [{"a": math.nan}, {"unknown": math.inf}, {"a": "red"}])
-def test_predicting_refuses_what_learning_refuses(x):
-    model = looped(OpenClassifier(oneof.AvgPerceptron()), [{"a": 1.0}] * 2, ["x", "y"])
+def test_predicting_refuses_what_learning_refuses(x, estimator):
+    model = looped(OpenClassifier(estimator), [{"a": 1.0}] * 2, ["x", "y"])
     for ask in (model.predict_one, model.scores_one, model.predict_proba_one):
         with pytest.raises(ValueError, match=r"feature '(a|unknown)' is"):
             ask(x)
@@ -213,19 +224,22 @@ BAD_BATCHES = {
 }
 
 
+@large_steps
 @pytest.mark.parametrize("case", BAD_BATCHES)
-def test_a_bad_batch_changes_nothing(case):
+def test_a_bad_batch_changes_nothing(case, estimator):
     columns, y, message = BAD_BATCHES[case]
-    model = OpenClassifier(oneof.AvgPerceptron(eta0=10))
+    model = OpenClassifier(estimator)
     # There is room for another feature and another class.
     looped(model, [{"a": 1.0, "b": -1.0}, {"b": 3.0, "c": 1.0}], ["x", {"y", "w"}])
-    assert len(model.model_._room) > len(model.model_._weights)
-    assert model.model_._stride > len(model.classes_)
+    parts = models_of(model.model_)
+    assert all(len(one._room) > len(one._weights) for one in parts)
+    assert all(one._stride > one.n_classes for one in parts)
     before = pickle.dumps(model)
     with pytest.raises(ValueError, match=message):
         model.learn_many(pd.DataFrame(columns), pd.Series(y, dtype=object))
     assert pickle.dumps(model) == before
-    assert not model.model_._room[len(model.model_._weights) :].any()
+    assert not any(one._room[len(one._weights) :].any() for one in parts)
+    assert model.scores_one({"a": 1.0}).keys() == {"x", "w", "y"}
     with pytest.raises(ValueError, match="rows by the batch come as a DataFrame"):
         model.learn_many([[1.0]], ["x"])
     twice = pd.DataFrame([[1.0, 2.0]], columns=["a", "a"])
@@ -279,34 +293,39 @@ def test_bad_parameters(arguments, message):
         OpenClassifier(*arguments)
 
 
+@large_steps
 @pytest.mark.parametrize("w", [-1.0, math.nan, math.inf])
-def test_bad_weights_of_rows(w):
-    model = OpenClassifier(oneof.AvgPerceptron())
+def test_bad_weights_of_rows(w, estimator):
+    model = OpenClassifier(estimator)
     with pytest.raises(ValueError, match="w must be a finite number of at least 0"):
         model.learn_one({"a": 1.0}, "x", w)
     assert model.model_ is None
 
 
 def test_a_rows_weight_multiplies_its_step():
-    model = OpenClassifier(oneof.AvgPerceptron(fit_intercept=False), classes=["x", "y"])
-    model.learn_one({"a": 1.0}, "x", 0.25)
-    assert model.scores_one({"a": 2.0}) == {"x": 0.5, "y": -0.5}
-    model.learn_one({"a": 1.0}, "y", w=0)
-    assert model.model_.t == 2
+    single = oneof.AvgPerceptron(fit_intercept=False)
+    for estimator in (single, oneof.Hedge([single])):
+        model = OpenClassifier(estimator, classes=["x", "y"])
+        model.learn_one({"a": 1.0}, "x", 0.25)
+        assert coefs(model.model_)[0].tolist() == [[0.25, -0.25]]
+        model.learn_one({"a": 1.0}, "y", w=0)
+        assert model.model_.t == 2
+        assert coefs(model.model_)[0].tolist() == [[0.25, -0.25]]
 
 
-def test_numbers_of_every_kind():
-    expected = looped(OpenClassifier(oneof.AvgPerceptron()), [{"a": 2.0, "b": 1.0}] * 2, "xy")
+@large_steps
+def test_numbers_of_every_kind(estimator):
+    expected = looped(OpenClassifier(estimator), [{"a": 2.0, "b": 1.0}] * 2, "xy")
     for two, one in (
         (2, True),
         (np.float32(2), np.float64(1)),
         (np.int8(2), np.bool_(True)),
         (Decimal(2), np.array(1.0)),
     ):
-        model = looped(OpenClassifier(oneof.AvgPerceptron()), [{"a": two, "b": one}] * 2, "xy")
+        model = looped(OpenClassifier(estimator), [{"a": two, "b": one}] * 2, "xy")
         assert bits(model) == bits(expected)
     for kind in (Counter, ChainMap, MappingProxyType):
-        model = looped(OpenClassifier(oneof.AvgPerceptron()), [kind({"a": 2, "b": 1})] * 2, "xy")
+        model = looped(OpenClassifier(estimator), [kind({"a": 2, "b": 1})] * 2, "xy")
         assert sorted(bits(model)[1]) == ["a", "b"]
         assert model.predict_one(kind({"a": 2.0})) == expected.predict_one({"a": 2.0})
 
@@ -401,7 +420,8 @@ def test_hashed_features_are_feature_hashers(average, stream, n, seed):
     assert open_.model_.n_features == n
 
 
-def test_features_that_cancel_each_other_leave_no_trace():
+@pytest.mark.parametrize("estimator", [oneof.AvgPegasos(), oneof.Hedge([oneof.AvgPegasos()])])
+def test_features_that_cancel_each_other_leave_no_trace(estimator):
     """A column whose sum is 0 is left out, as a 0 is: it would move the others' partial sums."""
     n = 64
     names = [f"f{i}" for i in range(2000)]
@@ -409,9 +429,7 @@ def test_features_that_cancel_each_other_leave_no_trace():
     others = {hashed_column(name, n)[0]: name for name in names}
     others.pop(hashed_column("f0", n)[0])
     rng = np.random.default_rng(3)
-    with_pair, without = (
-        OpenClassifier(oneof.AvgPegasos(), range(3), max_features=n) for _ in range(2)
-    )
+    with_pair, without = (OpenClassifier(estimator, range(3), max_features=n) for _ in range(2))
     for k in rng.integers(0, 3, 60).tolist():
         row = {name: rng.normal() for name in others.values() if rng.random() < 0.5}
         without.learn_one(row, k)
@@ -427,12 +445,18 @@ def test_memory_is_bounded_where_wanted():
     assert model.feature_names_ is None
 
 
-@averaging
-def test_stored_and_continued_is_never_stopped(average):
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        oneof.AvgPegasos(),
+        oneof.AvgPegasos(average=True),
+        oneof.Hedge([oneof.AvgPegasos(scale="standardize"), oneof.MaxPegasos(average=True)]),
+    ],
+)
+def test_stored_and_continued_is_never_stopped(estimator):
     rng = np.random.default_rng(0)
     rows = as_dicts(rng.normal(size=(40, 5)), rng)
     sets = [set(rng.choice(30, 2).tolist()) for _ in rows]
-    estimator = oneof.AvgPegasos(average=average)
     for parameters in ({}, {"max_features": 4}, {"classes": range(30)}):
         never = looped(OpenClassifier(estimator, **parameters), rows, sets)
         half = looped(OpenClassifier(estimator, **parameters), rows[:20], sets[:20])
@@ -444,6 +468,15 @@ def test_stored_and_continued_is_never_stopped(average):
         ):
             assert bits(looped(copy, rows[20:], sets[20:])) == bits(never)
         assert pickle.dumps(half) == before
+
+
+def test_the_shares_of_a_vote_stay_as_they_are():
+    """A softmax would make them nearly equal; a member votes for one class alone."""
+    model = OpenClassifier(oneof.Hedge([oneof.AvgPerceptron()]))
+    looped(model, [{"a": 1.0}, {"b": 1.0}] * 3, "xyxyxy")
+    assert model.predict_proba_one({"b": 2.0}) == {"x": 0.0, "y": 1.0}
+    frame = pd.DataFrame({"a": [1.0, 0.0], "b": [0.0, 1.0]})
+    assert model.predict_proba_many(frame).tolist() == [[1.0, 0.0], [0.0, 1.0]]
 
 
 def test_no_reference_is_lost_or_kept():
@@ -479,17 +512,19 @@ class Meddler:
         return 1.0
 
 
+@large_steps
 @pytest.mark.parametrize(
     "change",
     [
         dict.clear,
         lambda row: row.update({f"new {i}": 1.0 for i in range(1000)}),
         lambda row: [row.pop(name) for name in list(row)[1:]],
+        lambda row: row.update({f"more {len(row)}": 0.0}),
     ],
 )
 @pytest.mark.parametrize("max_features", [None, 8])
-def test_a_row_that_changes_while_it_is_read_does_no_harm(change, max_features):
-    model = OpenClassifier(oneof.AvgPerceptron(), max_features=max_features)
+def test_a_row_that_changes_while_it_is_read_does_no_harm(change, max_features, estimator):
+    model = OpenClassifier(estimator, max_features=max_features)
     looped(model, [{f"f{i}": 1.0 for i in range(300)}] * 2, "xy")
     for n in (2, 300):
         row = {f"f{i}": 1.0 for i in range(n)}
@@ -504,8 +539,9 @@ class Interrupted:
         raise KeyboardInterrupt
 
 
-def test_other_errors_pass_through():
-    model = looped(OpenClassifier(oneof.AvgPerceptron()), [{"a": 1.0}] * 2, "xy")
+@large_steps
+def test_other_errors_pass_through(estimator):
+    model = looped(OpenClassifier(estimator), [{"a": 1.0}] * 2, "xy")
     before = pickle.dumps(model)
     for x in ({"a": Interrupted()}, {"a": 1.0, "new": Interrupted()}):
         with pytest.raises(KeyboardInterrupt):

@@ -20,9 +20,9 @@ from sklearn.preprocessing import StandardScaler
 
 import hostile
 import oneof
-from learners import LEARNERS, Stream, streams
+from learners import EVERYONE, LEARNERS, Stream, bits, streams
 from oneof.persistence import rehearse, replacing
-from test_laws import bits, learnt
+from test_laws import learnt
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -37,7 +37,7 @@ def loaded(raw, path):
     return oneof.load(path)
 
 
-@pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: learner.name)
+@pytest.mark.parametrize("learner", EVERYONE, ids=lambda learner: learner.name)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("average", [False, True])
 @settings(max_examples=6)
@@ -48,7 +48,10 @@ def test_saved_and_continued_is_never_stopped(learner, dtype, average, stream, d
     labels = np.array([f"class {k}" for k in range(K)]) if names else np.arange(K) - 3
     sets = [{labels.tolist()[k] for k in Y} for Y in stream.sets]
     whole = Stream(X, sets, K)
-    parameters = {"average": average, "fit_intercept": data.draw(st.booleans())}
+    scale = data.draw(st.sampled_from(["none", "standardize"]))
+    parameters = {
+        "average": average, "scale": scale, "fit_intercept": data.draw(st.booleans())
+    }  # fmt: skip
     model = learner.make(**parameters).partial_fit(X[:cut], sets[:cut], classes=labels)
     before = bits(model)
     with tempfile.TemporaryDirectory() as folder:
@@ -126,7 +129,7 @@ def test_every_changed_byte_and_every_cut_is_noticed(tmp_path):
 
 
 @settings(max_examples=400)
-@given(seed=st.integers(0, 2**32 - 1), which=st.integers(0, 2), is_hashed=st.booleans())
+@given(seed=st.integers(0, 2**32 - 1), which=st.integers(0, 3), is_hashed=st.booleans())
 def test_a_hostile_file_is_refused_or_holds_a_sound_model(seed, which, is_hashed):
     rng = np.random.default_rng(seed)
     change = hostile.with_fields_changed if is_hashed else hostile.with_bytes_changed
@@ -137,11 +140,13 @@ def test_a_hostile_file_is_refused_or_holds_a_sound_model(seed, which, is_hashed
     assert is_refused or is_hashed
 
 
-def spoilt(**changes):
-    """The second small file with changed fields and a right checksum."""
-    table, header, tail = hostile.taken_apart(hostile.small_files()[1])
+def spoilt(which=1, **changes):
+    """A small file with changed fields and a right checksum."""
+    table, header, tail = hostile.taken_apart(hostile.small_files()[which])
     for name, value in changes.items():
-        if name in header["numbers"]:
+        if name == "format":
+            table["__metadata__"]["oneof"] = value
+        elif name in header["numbers"]:
             header["numbers"][name] = value
         elif name in header["parameters"]:
             header["parameters"][name] = value
@@ -150,6 +155,16 @@ def spoilt(**changes):
         else:
             header[name.rstrip("_")] = value
     return hostile.put_together(table, header, tail)
+
+
+def spoilt_team(member=None, **changes):
+    """The file of a team with changed fields, or with changed fields of its first member."""
+    table, header, tail = hostile.taken_apart(spoilt(3, **changes))
+    header["members"][0].update(member or {})
+    return hostile.put_together(table, header, tail)
+
+
+MAX_PEGASOS = {"learner": "max-pegasos", "parameters": {"scale": "standardize"}}
 
 
 @pytest.mark.parametrize(
@@ -187,6 +202,35 @@ def spoilt(**changes):
         (spoilt(weights={"dtype": "F16"}), "its array 'weights' has a type that model files"),
         (spoilt(weights={"data_offsets": [0, 48]}), "does not begin where the one before ends"),
         (spoilt(weights={"more": 1}), "is not described as safetensors has it"),
+        (spoilt(format="2"), r"its fields are not those of a model file \(members\)"),
+        (spoilt(format="2", members=[]), "max-pegasos is not kept in format 2"),
+        (spoilt(3, format="1"), r"its fields are not those of a model file \(members\)"),
+        (spoilt(3, learner="team-2000"), "its learner 'team-2000' is unknown to oneof"),
+        (spoilt(3, rate=0), "its parameters are not valid: rate must be"),
+        (spoilt(3, members=[]), "it has 0 members"),
+        (spoilt(3, members=[{}] * 1001), "it has 1001 members"),
+        (spoilt(3, members=[3]), "one of its members is no JSON object"),
+        (spoilt(3, members=[MAX_PEGASOS]), "its contents are not those of hedge"),
+        (spoilt(3, members=[MAX_PEGASOS] * 2), "its contents are not those of hedge"),
+        (spoilt(3, members={}), "its field 'members' is no list"),
+        (spoilt(3, parameters={"members": "own"}), "its parameters are not those of hedge"),
+        (
+            spoilt_team({"learner": "hedge", "parameters": {}}),
+            "not valid: members must be learners",
+        ),
+        (spoilt_team({"learner": "new"}), "its learner 'new' is unknown to oneof"),
+        (spoilt_team({"more": 1}), r"its fields are not those of a model file \(more\)"),
+        (spoilt_team({"parameters": {"alpha": -1}}), "not valid: alpha must be"),
+        (spoilt_team({"parameters": {"eta0": 1.0}}), "its parameters are not those of max-pegasos"),
+        (spoilt_team({"parameters": {"alpha": {}}}), "'parameters' holds more than plain values"),
+        (spoilt_team({"parameters": {}}), "its contents are not those of hedge"),
+        (spoilt_team(**{"1.t": 31}), "its numbers contradict each other"),
+        (spoilt_team(**{"1.n_updates": 31}), "its numbers contradict each other"),
+        (spoilt_team(**{"0.scale": 2.0}), "its numbers contradict each other"),
+        (spoilt_team(n_mistakes=31), "its numbers contradict each other"),
+        (spoilt_team(n_mistakes=1.0), "its number 'n_mistakes' is not valid"),
+        (spoilt_team(**{"1.sums": {"shape": [4, 3]}}), r"'1.sums' has not the shape \(3, 4\)"),
+        (spoilt_team(moments={"shape": [1, 6]}), r"'moments' has not the shape \(1, 3\)"),
     ],
 )
 def test_the_sentence_names_what_is_wrong(raw, sentence, tmp_path):
@@ -196,9 +240,67 @@ def test_the_sentence_names_what_is_wrong(raw, sentence, tmp_path):
 
 def test_a_newer_file_says_so(tmp_path):
     table, header, tail = hostile.taken_apart(hostile.small_files()[0])
-    table["__metadata__"]["oneof"] = "2"
-    with pytest.raises(ValueError, match="a newer oneof wrote this file, in format 2; this one"):
+    table["__metadata__"]["oneof"] = "3"
+    with pytest.raises(ValueError, match="a newer oneof wrote this file, in format 3; this one"):
         loaded(hostile.put_together(table, header, tail), tmp_path / "m")
+
+
+def test_old_readers_are_told_by_the_version_that_a_team_is_newer(tmp_path):
+    """What they read is written as they know it."""
+    versions = []
+    for raw in hostile.small_files():
+        (tmp_path / "m").write_bytes(raw)
+        oneof.save(oneof.load(tmp_path / "m"), tmp_path / "again")
+        assert (tmp_path / "again").read_bytes() == raw
+        versions.append(hostile.taken_apart(raw)[0]["__metadata__"]["oneof"])
+    assert versions == ["1", "1", "1", "2"]
+
+
+def test_members_are_kept_by_name_and_parameters(tmp_path):
+    X, sets = np.eye(3), [{"a", "b"}, {"b"}, {"c"}]
+    default = oneof.Hedge(scale="standardize", max_iter=2, random_state=1).fit(X, sets)
+    own = hostile.team().fit(X, sets)
+    for model in (default, own):
+        oneof.save(model, tmp_path / "m")
+        copy = oneof.load(tmp_path / "m")
+        assert repr(copy) == repr(model)
+        assert [repr(m) for m in copy.estimators()] == [repr(m) for m in model.estimators()]
+        assert repr(copy.best_member_) == repr(model.best_member_)
+        assert bits(copy.partial_fit(X, sets)) == bits(model.partial_fit(X, sets))
+    assert oneof.load(tmp_path / "m").members[0].alpha == 0.1
+
+
+def test_a_team_goes_on_with_its_members_when_the_default_ones_are_others(tmp_path, monkeypatch):
+    X, sets = np.eye(3), [{"a", "b"}, {"b"}, {"c"}]
+    model = oneof.Hedge(fit_intercept=False).fit(X, sets)
+    oneof.save(model, tmp_path / "m")
+    before = [repr(m) for m in model.estimators()]
+    monkeypatch.setattr("oneof.hedge.portfolio", lambda scale: [oneof.AvgPerceptron(scale=scale)])
+    copy = oneof.load(tmp_path / "m")
+    assert [repr(m) for m in copy.members] == before
+    assert bits(copy.partial_fit(X, sets)) == bits(copy)
+    assert copy.t_ == 6
+
+
+def test_what_a_team_cannot_keep_is_refused(tmp_path):
+    class Own(oneof.AvgPerceptron):
+        pass
+
+    X, sets = np.eye(2), [{"a"}, {"b"}]
+    random = oneof.AvgPerceptron(random_state=np.random.RandomState(0))
+    for member, sentence in [
+        (Own(), r"members\[1\]: Own is not one of oneof's learners"),
+        (random, r"members\[1\]: random_state is a RandomState, which a model file cannot keep"),
+    ]:
+        model = oneof.Hedge([oneof.MaxPegasos(), member]).partial_fit(X, sets)
+        with pytest.raises(ValueError, match=sentence):
+            oneof.save(model, tmp_path / "m")
+    model.set_params(members=[oneof.MaxPegasos()])
+    with pytest.raises(ValueError, match="are not those that this model began with"):
+        oneof.save(model, tmp_path / "m")
+    with pytest.raises(ValueError, match="at most 1000 learners, not 1001"):
+        oneof.Hedge([oneof.MaxPegasos()] * 1001).partial_fit(X, sets)
+    assert os.listdir(tmp_path) == []
 
 
 def test_numbers_that_are_no_weights_are_refused(tmp_path):
@@ -209,11 +311,23 @@ def test_numbers_that_are_no_weights_are_refused(tmp_path):
         loaded(hostile.put_together(table, header, tail), tmp_path / "m")
 
 
+def test_a_negative_spread_is_refused(tmp_path):
+    table, header, tail = hostile.taken_apart(hostile.small_files()[3])
+    start, _ = table["moments"]["data_offsets"]
+    tail = tail[:start] + struct.pack("<d", -1.0) + tail[start + 8 :]
+    with pytest.raises(ValueError, match="a feature varies less than not at all"):
+        loaded(hostile.put_together(table, header, tail), tmp_path / "m")
+
+
 @pytest.mark.parametrize(
     "raw",
     [
         spoilt(weights={"shape": [2**30, 3], "data_offsets": [24, 24 + 2**30 * 12]}),
         spoilt(n_features=2**39),
+        spoilt(3, n_features=2**39),
+        spoilt(3, members=[MAX_PEGASOS] * 40_000),
+        # Many labels, no features, and a thousand members without a number of their own.
+        hostile.without_features(n_classes=100_000, n_members=1000),
         struct.pack("<Q", 4 << 20) + b'{"a":' + b"[" * ((4 << 20) - 5),
         struct.pack("<Q", 1 << 20) + b'{"a":[' + b"{}," * ((1 << 20) // 3),
         hostile.put_together(
@@ -240,17 +354,24 @@ def test_a_string_far_longer_than_the_others_takes_little_memory(tmp_path):
         oneof.save(model, tmp_path / "m")
 
 
-def test_the_golden_file_of_each_format_still_loads():
+@pytest.mark.parametrize("version", [1, 2])
+def test_the_golden_files_of_each_format_still_load(version):
     """Files written by the first release of each format; never write them anew."""
-    expected = json.loads((GOLDEN / "format-1.json").read_text())
+    expected = json.loads((GOLDEN / f"format-{version}.json").read_text())
     for name, fields in expected.items():
         model = oneof.load(GOLDEN / name)
         assert repr(model) == fields["learner"]
         assert model.classes_.tolist() == fields["classes"]
         assert (model.t_, model.n_updates_, model.n_mistakes_) == tuple(fields["counters"])
-        assert model.coef_.astype(float).tolist() == fields["coef"]
-        assert model.intercept_.astype(float).tolist() == fields["intercept"]
         assert getattr(model, "feature_names_in_", np.array(None)).tolist() == fields["names"]
+        if version == 1:
+            assert model.coef_.astype(float).tolist() == fields["coef"]
+            assert model.intercept_.astype(float).tolist() == fields["intercept"]
+            continue
+        assert model.member_mistakes_.tolist() == fields["member_mistakes"]
+        parts = [model.model_.member(i).weights() for i in range(len(model.weights_))]
+        assert [coef.astype(float).tolist() for coef, _ in parts] == fields["coefs"]
+        assert [b.astype(float).tolist() for _, b in parts] == fields["intercepts"]
 
 
 def test_a_failing_write_leaves_the_old_file(model, tmp_path):

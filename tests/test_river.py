@@ -23,18 +23,20 @@ from river import (
 from river.checks import yield_checks
 
 import oneof
-from learners import LEARNERS
+from learners import EVERYONE
 from oneof.river import AverageSetSize, CandidateAccuracy, Candidates, RiverClassifier
 
-every_learner = pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: learner.name)
+everyone = pytest.mark.parametrize("learner", EVERYONE, ids=lambda learner: learner.name)
 SEGMENTS = ["brickface", "cement", "foliage", "grass", "path", "sky", "window"]
 
 
 def models():
-    for learner in LEARNERS:
+    for learner in EVERYONE:
         yield RiverClassifier(learner.make()), learner.name
     yield RiverClassifier(oneof.MaxPegasos(average=True)), "averaged"
     yield RiverClassifier(oneof.AvgPegasos(), max_features=32), "hashed"
+    yield RiverClassifier(oneof.Hedge(scale="standardize")), "scaled team"
+    yield RiverClassifier(oneof.Hedge(), max_features=32), "hashed team"
 
 
 def checks():
@@ -89,6 +91,15 @@ PIPELINES = {
         | preprocessing.StandardScaler()
     ),
 }
+
+
+def test_a_team_on_rows_as_they_come():
+    model = RiverClassifier(oneof.Hedge(scale="standardize"))
+    metric = evaluate.progressive_val_score(segments(), model, CandidateAccuracy())
+    assert metric.get() > 0.8
+    assert metric.get() == pytest.approx(1 - model._open.model_.n_mistakes / 2310, abs=1e-3)
+    right = sum(model.predict_one(x) == y for x, y in datasets.ImageSegments())
+    assert right / 2310 > 0.75
 
 
 @pytest.mark.parametrize("name", PIPELINES)
@@ -187,7 +198,7 @@ def test_inside_rivers_ensembles(name):
     assert right / 2310 > 0.6
 
 
-@every_learner
+@everyone
 def test_learn_many_is_the_loop_in_a_pipeline(learner):
     rows = list(segments())[:300]
     one, many = (RiverClassifier(learner.make()) for _ in range(2))

@@ -82,6 +82,19 @@ def test_the_step_is_the_gradient_of_the_log_loss():
         np.testing.assert_allclose(step, -numeric, atol=1e-8)
 
 
+def test_exponentials_hold_to_the_last_digits():
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        s = rng.uniform(-4, 4, size=5)
+        model = oneof.CandidateLogistic(eta0=1.0, fit_intercept=False)
+        model.partial_fit([[0.0]], [set(range(5))], classes=range(5))
+        model.model_._weights[:, :5] = s
+        model.partial_fit([[1.0]], [{0, 1}])
+        e = np.exp(s.astype(np.longdouble))
+        p, q = e / e.sum(), np.append(e[:2] / e[:2].sum(), [0, 0, 0])
+        np.testing.assert_allclose(model.coef_[:, 0] - s, (q - p).astype(float), atol=3e-15, rtol=0)
+
+
 @pytest.mark.parametrize("lead", [0.0, 30.0, -30.0, 800.0, -800.0, 1e5])
 def test_certain_and_impossible_sets_stay_finite(lead):
     """The contrast where all of p, or none of it, is on the candidates."""

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 import oneof
 from commands import ended, forked, killed_and_resumed, ran, run, write_rows
+from learners import bits
 from oneof.catalogue import LEARNERS
 from oneof.readers import open_source
 from oneof.streaming.checkpoint import Checkpoint
 from oneof.streaming.pieces import Order, Place, pieces
 from oneof.streaming.training import Training, Watcher
-from test_laws import bits
 
 
 @pytest.fixture(scope="module")
@@ -38,9 +38,10 @@ def trained(path, order, batch_rows=100, classes=None, **parameters):
 
 @pytest.mark.parametrize("model", LEARNERS)
 def test_training_on_a_file_is_partial_fit_on_its_rows(rows, model):
-    training = trained(rows, Order(passes=2), model=model, average=True)
+    average = {} if model == "hedge" else {"average": True}
+    training = trained(rows, Order(passes=2), model=model, **average)
     source = open_source(rows)
-    whole = LEARNERS[model](average=True)
+    whole = LEARNERS[model](**average)
     for batch in [*source, *source]:
         whole.partial_fit(batch.X, batch.candidates)
     assert bits(training.estimator) == bits(whole)
@@ -101,22 +102,24 @@ class Cut(Watcher):
             raise RuntimeError("power")
 
 
-@settings(max_examples=8)
+@settings(max_examples=16)
 @given(
     n_pieces=st.integers(0, 9),
     window=st.sampled_from([0, 150]),
     every=st.sampled_from([1, 130, 400]),
-    average=st.booleans(),
+    learner=st.sampled_from(
+        [{}, {"average": True}, {"model": "hedge"}, {"model": "hedge", "scale": "standardize"}]
+    ),
 )
 def test_resumed_training_ends_in_the_same_bytes(
-    tmp_path_factory, rows, n_pieces, window, every, average
+    tmp_path_factory, rows, n_pieces, window, every, learner
 ):
     folder, order = tmp_path_factory.mktemp("run"), Order(passes=2, window=window, seed=1)
-    whole = trained(rows, order, average=average)
+    whole = trained(rows, order, **learner)
     oneof.save(whole.estimator, folder / "whole")
     source = open_source(rows, batch_rows=50, classes=whole.source.classes)  # no width known
     training = Training(
-        begun(source, average=average).begin(source.classes, 1, np.float32),
+        begun(source, **learner).begin(source.classes, 1, np.float32),
         source, order, Cut(n_pieces), folder / "ckpt", every_rounds=every,
     )  # fmt: skip
     with pytest.raises(RuntimeError, match="power"):
@@ -132,13 +135,21 @@ def test_resumed_training_ends_in_the_same_bytes(
         assert training.counts == whole.counts
 
 
-ARGUMENTS = ["--model", "avg-pegasos", "--average", "--passes", "3", "--shuffle-buffer", "170"]
+ARGUMENTS = ["--passes", "3", "--shuffle-buffer", "170", "--model"]
 
 
-def test_killed_and_resumed_training_ends_in_the_same_bytes(rows, tmp_path):
+@pytest.mark.parametrize(
+    ("n", "model"),
+    [
+        (30, ["avg-pegasos", "--average"]),
+        (10, ["hedge", "--members", "avg-pegasos,soft-perceptron", "--average", "--rate", "0.2"]),
+    ],
+    ids=["avg-pegasos", "hedge"],
+)
+def test_killed_and_resumed_training_ends_in_the_same_bytes(rows, tmp_path, n, model):
     n_killed = 0
-    while n_killed < 30:
-        n_killed += killed_and_resumed(rows, tmp_path, 5, *ARGUMENTS)
+    while n_killed < n:
+        n_killed += killed_and_resumed(rows, tmp_path, 5, *ARGUMENTS, *model)
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
@@ -219,11 +230,16 @@ def test_the_table_and_the_log_tell_the_progressive_counts(rows, tmp_path):
     assert done.stdout.decode().startswith("avg-perceptron: 700 rounds, ")
 
 
-def test_init_goes_on_as_if_never_stopped(tmp_path):
+@pytest.mark.parametrize(
+    "model",
+    [["max-pegasos", "--alpha", "0.1"], ["hedge", "--scale", "standardize", "--rate", "0.3"]],
+    ids=["max-pegasos", "hedge"],
+)
+def test_init_goes_on_as_if_never_stopped(tmp_path, model):
     first, second = (write_rows(tmp_path / f"{i}.svm", seed=i) for i in (1, 2))
     both = tmp_path / "both.svm"
     both.write_bytes(first.read_bytes() + second.read_bytes())
-    model = ["--model", "max-pegasos", "--alpha", "0.1", "-q"]
+    model = ["-q", "--model", *model]
     assert run("train", first, "-o", tmp_path / "a", *model) == 0
     assert run("train", second, "--init", tmp_path / "a", "-o", tmp_path / "b", "-q") == 0
     assert run("train", both, "-o", tmp_path / "c", *model) == 0

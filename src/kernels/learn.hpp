@@ -74,21 +74,25 @@ public:
           has_radius_(r_ < __builtin_inf()), has_length_(uses_length(learner)) {}
     void store() const { model.store(weights_); }
 
-    // A round: returns the class predicted before learning, or −1 where a score is not finite, and
-    // then nothing is learnt. `length` gives the row's squared length without the constant feature.
-    template <class RowType, class Length>
-    ONEOF_INLINE int64_t round(const RowType& row, const CandidateRow& set, double sample_weight,
-                               Length&& length) {
-        const int64_t stride = model.stride;
+    // The first half of a round: the scores, and what the loss says of them. False where one is not
+    // finite; then nothing may be learnt.
+    template <class RowType>
+    ONEOF_INLINE bool see(const RowType& row, const CandidateRow& set, Judgement& round) {
         model.scores(row, s_);
-        const Judgement round = judge(learner_, s_, stride, model.n_classes, set, shares_);
-        if (!(__builtin_fabs(round.margin) < __builtin_inf())) return -1;
+        round = judge(learner_, s_, model.stride, model.n_classes, set, shares_);
+        return __builtin_fabs(round.margin) < __builtin_inf() &&
+               (!model.is_averaged || all_finite(s_ + model.stride, model.stride));
+    }
 
+    // The second half: learns from what was seen, and returns the class predicted before. `length`
+    // gives the row's squared length without the constant feature.
+    template <class RowType, class Length>
+    ONEOF_INLINE int32_t learn(const RowType& row, const CandidateRow& set, const Judgement& round,
+                               double sample_weight, Length&& length) {
         int64_t predicted = round.is_mistake ? round.rival : round.best;
         bool is_mistake = round.is_mistake;
         if (model.is_averaged) {
-            if (!all_finite(s_ + stride, stride)) return -1;
-            predicted = argmax(s_ + stride, stride, set.padding).k;
+            predicted = argmax(s_ + model.stride, model.stride, set.padding).k;
             is_mistake = set.is_rival(predicted);
         }
         model.n_mistakes += is_mistake;
@@ -123,7 +127,7 @@ public:
         if (model.is_averaged) model.sum_scale += model.scale;
         if (model.scale < model.smallest_scale()) model.fold(model.scale);
         if (has_radius_) model.refresh_norm();
-        return predicted;
+        return static_cast<int32_t>(predicted);
     }
 
     template <class RowType>
@@ -167,11 +171,12 @@ int64_t learn(const oneof::Learner& learner, const oneof::Weights& weights,
         if (!view.is_canonical(row)) break;
         if (is_prefetching && round_no + 1 < extras.n_rounds)
             view.prefetch(extras.row(round_no + 1));
-        const int64_t predicted =
-            learning.round(row, exclusions.row(candidates, i), extras.weight(i),
-                           [&] { return sum_of_squares(row.x, row.n); });
-        if (predicted < 0) break;
-        if (extras.predictions) extras.predictions[round_no] = static_cast<int32_t>(predicted);
+        const CandidateRow set = exclusions.row(candidates, i);
+        Judgement round;
+        if (!learning.see(row, set, round)) break;
+        const int32_t predicted = learning.learn(row, set, round, extras.weight(i),
+                                                 [&] { return sum_of_squares(row.x, row.n); });
+        if (extras.predictions) extras.predictions[round_no] = predicted;
     }
     learning.store();
     if (round_no == extras.n_rounds) return -1;

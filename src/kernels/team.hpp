@@ -113,6 +113,11 @@ public:
     }
     const Entry& operator[](int64_t b) const { return entries_[b]; }
 
+    // The moments as they were before row i, the last one read, joined them; see ScaledRows.
+    void forget(int64_t b, int64_t i) const {
+        if (is_asked_[1]) Scaled::of(rows_, team_.front, memory_ + b * row_bytes_ + plain_bytes_).forget(i);
+    }
+
 private:
     void put(Entry& entry, int which, const RowType& row) {
         entry.rows[which] = row;
@@ -128,31 +133,32 @@ private:
 };
 
 // How many rows a member learns before the next one's turn: as many as stay in the cache beside
-// its weights; or one, where the weights of all stay there anyway, as the members do not wait for
-// each other, while a member waits for its own last round.
+// its weights; or one, where the weights of all stay there anyway.
 template <class T>
-int64_t rows_a_turn(const oneof::Team& team, const oneof::Rows& rows) {
+int64_t rows_a_turn(const oneof::Team& team, const oneof::Rows& rows, int64_t n_rounds) {
     int64_t n_bytes = 0;
     for (int64_t a = 0; a < team.n_members; ++a) {
         const oneof::Weights& w = team.members[a];
         n_bytes += w.n_features * w.stride * (1 + w.is_averaged) * int64_t(sizeof(T));
     }
-    if (n_bytes <= (int64_t(1) << 15)) return 1;
-    const int64_t n = (int64_t(1) << 16) / (rows.n_features + 1);
-    return n < 1 ? 1 : n > 256 ? 256 : n;
+    const int64_t n = (int64_t(1) << 15) / (rows.n_features + 1);
+    if (n_rounds == 1 || n_bytes <= (int64_t(1) << 15) || n < 2) return 1;
+    return n > 128 ? 128 : n;
 }
 
-// Learns, or only predicts, block by block; returns as the other entry points do. Whoever calls it to
-// learn keeps copies: what failed has been learnt in part.
+// Learns, or only predicts, block by block; returns as the other entry points do. In a block of one
+// row all members see it before one learns, so a round alone is learnt by all or by none. Of
+// several, who calls it keeps copies: those before the one that failed have been learnt.
 template <bool IsLearning, class T, class RowsOf>
 int64_t run_team(const oneof::Team& team, const oneof::Rows& rows,
                  const oneof::Candidates& candidates, const oneof::Extras& extras) {
-    const int64_t M = team.n_members, size = rows_a_turn<T>(team, rows);
+    const int64_t M = team.n_members, size = rows_a_turn<T>(team, rows, extras.n_rounds);
     const oneof::Weights& first = team.members[0];
     Desk<T, RowsOf> desk(team, rows);
     int64_t n_bytes = desk.scratch_bytes(size) + Votes::scratch_bytes(team) +
                       Exclusions::scratch_bytes(first.stride) +
-                      Arena::piece_bytes<Learning<T>>(M) + Arena::piece_bytes<int32_t>(size * M);
+                      Arena::piece_bytes<Learning<T>>(M) + Arena::piece_bytes<Judgement>(M) +
+                      Arena::piece_bytes<int32_t>(size * M);
     for (int64_t a = 0; a < M; ++a) n_bytes += Learning<T>::scratch_bytes(team.members[a]);
     Arena arena(n_bytes);
     if (!arena) return kOutOfMemory;
@@ -160,31 +166,46 @@ int64_t run_team(const oneof::Team& team, const oneof::Rows& rows,
     Votes votes(team, arena);
     const Exclusions exclusions(first.n_classes, first.stride, arena);
     int32_t* const guesses = arena.take<int32_t>(size * M);
+    Judgement* const seen = arena.take<Judgement>(M);
     static_assert(std::is_trivially_destructible_v<Learning<T>>);
     auto* const members = arena.take<Learning<T>>(M);
     for (int64_t a = 0; a < M; ++a)
         new (members + a) Learning<T>(team.learners[a], team.members[a], arena);
 
+    const bool is_scaling = IsLearning && team.front.spread;
+    int64_t& t = team.front.counters[0];   // of the moments
     for (int64_t start = 0; start < extras.n_rounds; start += size) {
         const int64_t n = start + size < extras.n_rounds ? size : extras.n_rounds - start;
         for (int64_t b = 0; b < n; ++b) {
-            if (!desk.read(b, extras.row(start + b), team.front.counters[0] + 1, IsLearning))
-                return start + b;
-            team.front.counters[0] += IsLearning;
+            if (!desk.read(b, extras.row(start + b), t + 1, IsLearning)) return start + b;
+            t += is_scaling;
         }
-        for (int64_t a = 0; a < M; ++a)
+        const int64_t group = size == 1 ? M : 1;
+        for (int64_t first_member = 0; first_member < M; first_member += group)
             for (int64_t b = 0; b < n; ++b) {
-                const int64_t i = extras.row(start + b);
+                const int64_t i = extras.row(start + b), end = first_member + group;
                 const auto& entry = desk[b];
-                const auto& row = entry.rows[team.is_scaled[a]];
-                int64_t guess;
-                if constexpr (IsLearning)
-                    guess = members[a].round(row, exclusions.row(candidates, i), extras.weight(i),
-                                             [&] { return entry.lengths[team.is_scaled[a]]; });
-                else
-                    guess = members[a].prediction(row, exclusions.padding());
-                if (guess < 0) return start + b;
-                guesses[b * M + a] = static_cast<int32_t>(guess);
+                int32_t* const guess = guesses + b * M;
+                if constexpr (IsLearning) {
+                    const CandidateRow set = exclusions.row(candidates, i);
+                    for (int64_t a = first_member; a < end; ++a)
+                        if (!members[a].see(entry.rows[team.is_scaled[a]], set, seen[a])) {
+                            desk.forget(b, i);
+                            t -= is_scaling;
+                            return start + b;
+                        }
+                    for (int64_t a = first_member; a < end; ++a)
+                        guess[a] = members[a].learn(
+                            entry.rows[team.is_scaled[a]], set, seen[a], extras.weight(i),
+                            [&] { return entry.lengths[team.is_scaled[a]]; });
+                } else {
+                    for (int64_t a = first_member; a < end; ++a) {
+                        const int64_t k = members[a].prediction(entry.rows[team.is_scaled[a]],
+                                                                exclusions.padding());
+                        if (k < 0) return start + b;
+                        guess[a] = static_cast<int32_t>(k);
+                    }
+                }
             }
         for (int64_t b = 0; b < n; ++b) {
             const int64_t round_no = start + b;

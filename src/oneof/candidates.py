@@ -122,7 +122,7 @@ class CandidateSets:
             vocabulary = given_classes(classes)
             table = {label: code for code, label in enumerate(vocabulary.tolist())}
             run = packing.known_run(table, listed, 0)
-            if run.n_rows == len(listed):
+            if len(run) == len(listed):
                 return cls._packed(vocabulary, run.indptr, run.codes)
         parts = [packing.members(part, row) for row, part in enumerate(listed)]
         sizes = np.fromiter(map(len, parts), np.int64, len(parts))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from oneof.estimators import AvgPegasos, AvgPerceptron, MaxPegasos, MaxPerceptron
+from oneof.hedge import Hedge
 from oneof.logistic import CandidateLogistic
 from oneof.passive_aggressive import (
     AvgPassiveAggressive,
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from oneof.estimators import OnlineClassifier
 
 # A new learner joins here; its parameters are those of its constructor.
-LEARNERS: dict[str, type[OnlineClassifier]] = {
+SINGLE: dict[str, type[OnlineClassifier]] = {
     "avg-perceptron": AvgPerceptron,
     "max-perceptron": MaxPerceptron,
     "avg-pegasos": AvgPegasos,
@@ -29,6 +30,15 @@ LEARNERS: dict[str, type[OnlineClassifier]] = {
     "soft-passive-aggressive": SoftPassiveAggressive,
     "candidate-logistic": CandidateLogistic,
 }
+# With the teams of single learners.
+LEARNERS: dict[str, type[OnlineClassifier]] = {**SINGLE, "hedge": Hedge}
+
+
+def setting_of(estimator: OnlineClassifier) -> dict[str, Any]:
+    """Return the parameters that differ from their defaults."""
+    defaults = type(estimator)().get_params(deep=False)
+    given = estimator.get_params(deep=False)
+    return {name: value for name, value in given.items() if value != defaults[name]}
 
 
 def name_of(estimator: OnlineClassifier) -> str:

@@ -14,13 +14,13 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from oneof.candidates import CandidateSets, candidate_sets
 from oneof.labels import given_classes
-from oneof.metrics import candidate_accuracy
+from oneof.metrics import candidate_accuracy, softmax
 from oneof.model import OnlineModel
 from oneof.rows import Rows
 from oneof.rules import Learner
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 Array = npt.NDArray[Any]
 
@@ -151,13 +151,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         self.classes_ = given_classes(classes)
         self.n_features_in_ = n_features
-        self.model_ = OnlineModel(
-            self.learner(),
-            self.classes_.size,
-            n_features,
-            dtype,
-            self.fit_intercept,
-            is_centred=False,
+        self.model_ = self.new_model(
+            self.learner(), self.classes_.size, n_features, dtype, is_centred=False
         )
         self.n_iter_ = 1
         return self
@@ -305,23 +300,37 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 allow_all_zero_weights=not is_whole,  # one chunk of a stream may be all zeros
             )
         if is_new:
-            self.model_ = self._new_model(learner, rows)
+            is_centred = not sparse.issparse(rows.X)
+            self.model_ = self.new_model(
+                learner, self.classes_.size, rows.n_features, rows.X.dtype, is_centred=is_centred
+            )
         self.model_.learner = learner
         return rows, candidates, weight
-
-    def _new_model(self, learner: Learner, rows: Rows) -> OnlineModel:
-        return OnlineModel(
-            learner,
-            self.classes_.size,
-            rows.n_features,
-            rows.X.dtype,
-            self.fit_intercept,
-            is_centred=not sparse.issparse(rows.X),
-        )
 
     def learner(self) -> Learner:
         """Check the parameters; return what they come to."""
         return Learner.make(self._loss, self._rule, vars(self))
+
+    def new_model(
+        self,
+        learner: Learner,
+        n_classes: int,
+        n_features: int,
+        dtype: npt.DTypeLike,
+        *,
+        is_centred: bool,
+    ) -> OnlineModel:
+        """Return a model of a `learner()` of this estimator's that has learnt nothing."""
+        return OnlineModel(learner, n_classes, n_features, dtype, self.fit_intercept, is_centred)
+
+    def model_of(self, learner: Learner, state: Mapping[str, Any]) -> OnlineModel:
+        """Return the model of a `learner()` of this estimator's whose `state` was taken."""
+        return OnlineModel.from_state(learner, bool(self.fit_intercept), state)
+
+    @staticmethod
+    def shares(scores: Array) -> Array:
+        """Return scores as numbers that add up to 1 in each row: their softmax."""
+        return softmax(scores)
 
     def refuse_change(self, learner: Learner, classes: npt.ArrayLike | None) -> None:
         """Raise if what a model keeps for life was changed: two parameters and the classes."""

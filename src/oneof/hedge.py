@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import clone
 
 from oneof.estimators import OnlineClassifier
@@ -16,11 +15,12 @@ from oneof.soft import SoftPerceptron
 from oneof.team import Member, Team
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy.typing as npt
 
-    from oneof.rows import Rows
-
-_RATE = Number(above=0)
+MOST_MEMBERS = 1000
+_RATE = Number(above=0, most=1000)  # one mistake more, and no weight is left
 
 
 def portfolio(scale: str = "none") -> list[OnlineClassifier]:
@@ -57,10 +57,10 @@ class Hedge(OnlineClassifier):
     Parameters
     ----------
     members : list of learners, optional
-        What to run; `oneof.hedge.portfolio()` by default. They are cloned, not changed; their
-        `max_iter`, `shuffle`, `warm_start` and `random_state` say nothing here.
+        What to run, at most 1000; `oneof.hedge.portfolio()` by default. They are cloned, not
+        changed; their `max_iter`, `shuffle`, `warm_start` and `random_state` say nothing here.
     rate : float, default=0.1
-        How fast mistakes cost trust.
+        How fast mistakes cost trust; at most 1000.
     scale : {"none", "standardize"}, default="none"
         Of the default members; members of your own have theirs.
     fit_intercept : bool, default=True
@@ -75,8 +75,9 @@ class Hedge(OnlineClassifier):
     best_member_ : estimator
         The member with the fewest mistakes, fitted, on its own; the first of equals.
     member_mistakes_ : ndarray of shape (n_members,)
-    classes_, n_features_in_, feature_names_in_, t_, n_mistakes_, n_iter_
-        As for every learner. `n_mistakes_` are those of the vote. There is no `coef_`.
+    classes_, n_features_in_, feature_names_in_, t_, n_updates_, n_mistakes_, n_iter_
+        As for every learner. `n_updates_` are those of a member on average, `n_mistakes_` those of
+        the vote. There is no `coef_`.
 
     Notes
     -----
@@ -138,7 +139,7 @@ class Hedge(OnlineClassifier):
     def best_member_(self) -> OnlineClassifier:
         """The member with the fewest mistakes, as an estimator that goes on by itself."""
         i = int(self.member_mistakes_.argmin())
-        best: OnlineClassifier = clone(self._estimators()[i])
+        best: OnlineClassifier = clone(self.estimators()[i])
         for name in ("classes_", "n_features_in_", "feature_names_in_", "n_iter_"):
             if hasattr(self, name):
                 setattr(best, name, getattr(self, name))
@@ -156,7 +157,8 @@ class Hedge(OnlineClassifier):
         team: Any = self._fitted()
         return team  # type: ignore[no-any-return]
 
-    def _estimators(self) -> list[OnlineClassifier]:
+    def estimators(self) -> list[OnlineClassifier]:
+        """Return the members that run, as they are before learning; or raise."""
         if self.members is None:
             members = portfolio(self.scale)
             return [m.set_params(fit_intercept=self.fit_intercept) for m in members]
@@ -167,12 +169,17 @@ class Hedge(OnlineClassifier):
                 f"members must be learners such as oneof.AvgPerceptron(), not "
                 f"{odd[0] if odd else members!r}"
             )
+        if len(members) > MOST_MEMBERS:
+            raise ValueError(
+                f"members must be at most {MOST_MEMBERS} learners, not {len(members)}: "
+                "leave out those that hardly differ"
+            )
         return members
 
     def _checked_members(self) -> list[Member]:
         _RATE.checked("rate", self.rate)
         Flag().checked("fit_intercept", self.fit_intercept)
-        return [Member(m.learner(), bool(m.fit_intercept)) for m in self._estimators()]
+        return [Member(m.learner(), bool(m.fit_intercept)) for m in self.estimators()]
 
     def learner(self) -> Any:
         """Check the parameters; return what they come to."""
@@ -181,14 +188,30 @@ class Hedge(OnlineClassifier):
 
     def refuse_change(self, learner: Any, classes: npt.ArrayLike | None) -> None:
         """Raise if the members or the classes were changed."""
-        if learner != self._team().members or self.rate != self._team().rate:
+        if learner != self._team().members or float(self.rate) != self._team().rate:
             raise ValueError(
                 "the members, or the rate, are not those that this model began with: "
                 "set them back, or begin a new model with fit"
             )
         self._refuse_other_classes(classes)
 
-    def _new_model(self, learner: Any, rows: Rows) -> Any:
-        is_centred = not sparse.issparse(rows.X)
-        n_classes, n_features = self.classes_.size, rows.n_features
-        return Team(learner, n_classes, n_features, rows.X.dtype, is_centred, float(self.rate))
+    def new_model(
+        self,
+        learner: Any,
+        n_classes: int,
+        n_features: int,
+        dtype: npt.DTypeLike,
+        *,
+        is_centred: bool,
+    ) -> Any:
+        """Return a team that has learnt nothing."""
+        return Team(learner, n_classes, n_features, dtype, is_centred, float(self.rate))
+
+    def model_of(self, learner: Any, state: Mapping[str, Any]) -> Any:
+        """Return the team whose `state` was taken."""
+        return Team.from_state(learner, float(self.rate), state)
+
+    @staticmethod
+    def shares(scores: Any) -> Any:
+        """Return the shares of the vote, as they are: they add up to 1."""
+        return scores

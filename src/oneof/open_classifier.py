@@ -12,13 +12,13 @@ import numpy as np
 from oneof import frames, packing
 from oneof.estimators import OnlineClassifier
 from oneof.labels import Array, checked, encode, given_classes, refuse_unknown
-from oneof.metrics import softmax
-from oneof.model import OnlineModel
 from oneof.rows import Rows, plain_name
-from oneof.rules import Learner, Number
+from oneof.rules import Number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from oneof.model import OnlineModel
 
 _MAX_FEATURES = Number(least=1, most=2**31 - 1, is_integer=True)
 
@@ -32,7 +32,7 @@ class OpenClassifier:
 
     Parameters
     ----------
-    estimator : AvgPerceptron, MaxPerceptron, AvgPegasos, MaxPegasos, ...
+    estimator : AvgPerceptron, MaxPerceptron, AvgPegasos, MaxPegasos, ..., Hedge
         The learner and its parameters. It is not changed; `max_iter`, `shuffle`, `warm_start` and
         `random_state` say nothing here.
     classes : array-like, optional
@@ -73,7 +73,7 @@ class OpenClassifier:
                 f"estimator must be a learner such as oneof.AvgPerceptron(), not {estimator!r}"
             )
         self.estimator, self.classes, self.max_features = estimator, classes, max_features
-        self._learner = Learner.make(estimator._loss, estimator._rule, vars(estimator))
+        self._learner = estimator.learner()
         self._columns: dict[Any, int] | int = {}
         if max_features is not None:
             self._columns = int(_MAX_FEATURES.checked("max_features", max_features))
@@ -131,10 +131,13 @@ class OpenClassifier:
     def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:
         """Return the softmax of the scores by label: they order the labels, but are not calibrated.
 
-        Scores grow with the rows and the steps; how sure these numbers look says nothing.
+        Scores grow with the rows and the steps; how sure these numbers look says nothing. Those of
+        `Hedge` are shares of a vote and stay as they are.
         """
         scores = self.scores_one(x)
-        shares = softmax(np.array([list(scores.values())]))[0].tolist() if scores else []
+        if not scores:
+            return {}
+        shares = self.estimator.shares(np.array([list(scores.values())]))[0].tolist()
         return dict(zip(scores, shares, strict=True))
 
     def learn_many(self, X: Any, y: Any) -> None:
@@ -154,16 +157,16 @@ class OpenClassifier:
         if not ys:
             return
         run = packing.known_run(self._codes, ys, 0)
-        with self._unchanged_on_error(is_whole=run.n_rows == n):
+        with self._unchanged_on_error(is_whole=len(run) == n):
             if isinstance(self._columns, dict) and not self._columns.keys() >= set(names):
                 self._name_features(frames.names_in_order(names, values))
             rows = frames.matrix(names, values, self._columns)
-            start, stop = 0, run.n_rows
+            start, stop = 0, len(run)
             while stop < n:
                 self._learn_run(rows[start:stop], run)
                 ys[stop] = self._join(ys[stop], stop)
                 run = packing.known_run(self._codes, ys, stop)
-                start, stop = stop, stop + run.n_rows
+                start, stop = stop, stop + len(run)
             self._learn_run(rows[start:], run)
 
     def predict_many(self, X: Any) -> list[Any]:
@@ -178,7 +181,7 @@ class OpenClassifier:
         rows = self._rows(X)
         if self.model_ is None:
             return np.empty((len(rows), 0))
-        return softmax(self.model_.scores(rows))
+        return self.estimator.shares(self.model_.scores(rows))
 
     @property
     def nbytes(self) -> int:
@@ -207,7 +210,7 @@ class OpenClassifier:
 
     def _learn_run(self, rows: Any, candidates: packing.Packed) -> None:
         """Learn rows whose labels all have codes."""
-        if candidates.n_rows:
+        if len(candidates):
             self._make_room().learn(Rows(rows), candidates)
 
     def _learn_unknown(self, x: Any, y: Any, w: float) -> None:
@@ -253,9 +256,8 @@ class OpenClassifier:
         n_features = self._columns if isinstance(self._columns, int) else len(self._columns)
         n_classes = len(self.classes_)
         if self.model_ is None:
-            intercept = self.estimator.fit_intercept
-            self.model_ = OnlineModel(
-                self._learner, n_classes, n_features, np.float64, intercept, is_centred=False
+            self.model_ = self.estimator.new_model(
+                self._learner, n_classes, n_features, np.float64, is_centred=False
             )
         elif (self.model_.n_features, self.model_.n_classes) != (n_features, n_classes):
             self.model_.grow(n_features, n_classes)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -141,15 +142,14 @@ def rows(key: Any, n: int) -> Ints:
     return selected
 
 
-class Packed(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Packed:
     """The packed codes of some rows: ``codes[indptr[i]:indptr[i + 1]]``, rising, are row i's."""
 
     indptr: Ints
     codes: npt.NDArray[np.int32]
 
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
+    def __len__(self) -> int:
         return self.indptr.size - 1
 
 

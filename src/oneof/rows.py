@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
 from oneof import _kernels
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class Rows:
@@ -63,6 +66,34 @@ class Rows:
             f"Input X contains {what} at row {row}, column {column}: "
             "drop the row, or impute the value"
         )
+
+
+def row_of(
+    columns: dict[Any, int] | int, x: Mapping[Any, Any], n_features: int, dtype: np.dtype[Any]
+) -> tuple[Rows, bool]:
+    """Return a dict of numbers as one row, and whether each that is not 0 has a column.
+
+    Those without are left out. The pairs are the kernel's own for such a dict, which has checked
+    it: columns rise, values that share one are summed in the dict's order, no value is 0.
+    """
+    kind, are_known = dtype.type, True
+    found: dict[int, Any] = {}
+    for name, value in dict(x).items():
+        number = kind(float(value))
+        if number == 0:
+            continue
+        if isinstance(columns, dict):
+            column, sign = columns.get(name, -1), 1
+        else:
+            column, sign = hashed_column(name, columns)
+        if column < 0:
+            are_known = False
+            continue
+        found[column] = kind(found[column] + sign * number if column in found else sign * number)
+    kept = sorted(column for column, number in found.items() if number != 0)
+    indices, indptr = np.array(kept, np.int32), np.array([0, len(kept)], np.int32)
+    values = np.array([found[column] for column in kept], dtype)
+    return Rows(sparse.csr_array((values, indices, indptr), (1, n_features))), are_known
 
 
 def plain_name(name: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +11,12 @@ import numpy.typing as npt
 
 from oneof import _kernels
 from oneof.model import OnlineModel
+from oneof.packing import known_run
+from oneof.rows import row_of
+from oneof.rules import Number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from oneof.candidates import CandidateSets
     from oneof.packing import Packed
@@ -20,6 +24,8 @@ if TYPE_CHECKING:
     from oneof.rules import Learner
 
 Array = npt.NDArray[Any]
+
+_WEIGHT = Number(least=0)
 
 
 @dataclass(frozen=True)
@@ -94,8 +100,8 @@ class Team:
 
     @property
     def n_updates(self) -> int:
-        """Rounds that moved a member's weights, of all members."""
-        return sum(model.n_updates for model in self.models)
+        """Rounds that moved the weights of a member, on average over the members."""
+        return sum(model.n_updates for model in self.models) // len(self.models)
 
     def weights(self) -> Array:
         """Return each member's share of the vote."""
@@ -125,7 +131,7 @@ class Team:
         """
         n_rounds = len(rows) if order is None else len(order)
         predictions = np.empty(n_rounds, dtype=np.int32)
-        kept = self._copies()
+        kept = self._copies(n_rounds)
         failed, n_mistakes = _kernels.learn_team(
             self._kernel(),
             rows.kernel,
@@ -138,7 +144,8 @@ class Team:
         if failed < 0:
             self.n_mistakes += n_mistakes
             return predictions if is_progressive else None
-        self._restore(kept)
+        for model, copies in kept:
+            model.restore(copies)
         tidy = _tidy(rows, failed if order is None else int(order[failed]))
         return self.learn(tidy, candidates, order, sample_weight, is_progressive=is_progressive)
 
@@ -169,13 +176,105 @@ class Team:
         weights: Array = np.exp(-self.rate * (mistakes - mistakes.min(axis=0)))
         return weights
 
-    def _copies(self) -> list[Any]:
-        return [model.copies() for model in (*self.models, *self._fronts.values())]
+    def _copies(self, n_rounds: int) -> list[tuple[OnlineModel, Any]]:
+        """Return what must be put back should so many rounds fail."""
+        # A round alone is learnt by all members or by none, see team.hpp.
+        models = self._every_model() if n_rounds > 1 else self._fronts.values()
+        return [(model, model.copies()) for model in models]
 
-    def _restore(self, kept: list[Any]) -> None:
-        models = (*self.models, *self._fronts.values())
-        for model, copies in zip(models, kept, strict=True):
-            model.restore(copies)
+    @property
+    def nbytes(self) -> int:
+        """Memory of all weights, with the room for more."""
+        return sum(model.nbytes for model in self._every_model())
+
+    def grow(self, n_features: int, n_classes: int) -> None:
+        """Add features and classes behind those there are, see `OnlineModel.grow`."""
+        with self.unchanged_on_error(is_whole=True):
+            for model in self.models:
+                model.grow(n_features, n_classes)
+            for front in self._fronts.values():
+                front.grow(n_features, 1)
+            self.n_classes = n_classes
+
+    @contextmanager
+    def unchanged_on_error(self, *, is_whole: bool) -> Iterator[None]:
+        """Have the size there was, should what follows raise; if it is not one call, weights too.
+
+        One call to learn takes care of the weights itself.
+        """
+        n_classes, n_mistakes = self.n_classes, self.n_mistakes
+        try:
+            with ExitStack() as each:
+                for model in self._every_model():
+                    each.enter_context(model.unchanged_on_error(is_whole=is_whole))
+                yield
+        except BaseException:
+            self.n_classes, self.n_mistakes = n_classes, n_mistakes
+            raise
+
+    def learn_one(
+        self, columns: dict[Any, int] | int, codes: dict[Any, int], x: Any, y: Any, weight: Any
+    ) -> bool:
+        """Learn a dict of features and a label or labels, see `OnlineModel.learn_one`."""
+        step = np.array([_WEIGHT.checked("w", weight)])
+        candidates: Any = known_run(codes, [y], 0)
+        row, are_known = self._row(columns, x)
+        if not are_known or not len(candidates):
+            return False
+        self.learn(row, candidates, sample_weight=step)
+        return True
+
+    def predict_one(self, columns: dict[Any, int] | int, x: Any) -> int:
+        """Return the class with the largest vote; features without a column are left out."""
+        return int(self.predict(self._row(columns, x)[0])[0])
+
+    def scores_one(self, columns: dict[Any, int] | int, x: Any) -> list[float]:
+        """Return each class's share of the vote."""
+        shares: list[float] = self.scores(self._row(columns, x)[0])[0].tolist()
+        return shares
+
+    def _row(self, columns: dict[Any, int] | int, x: Any) -> tuple[Rows, bool]:
+        """Return a dict as a row, and whether all its features have a column; or raise."""
+        # Any model's walk over the dict refuses what is no row of numbers.
+        next(iter(self._fronts.values())).predict_one(columns, x)
+        return row_of(columns, x, self.n_features, self.dtype)
+
+    def _every_model(self) -> list[OnlineModel]:
+        return [*self.models, *self._fronts.values()]
+
+    def state(self) -> dict[str, Any]:
+        """Return every array and number that learning on depends on, by name; arrays are views.
+
+        What is member 3's begins with "3."; the moments that scaling members share are named as
+        one model's are.
+        """
+        state: dict[str, Any] = {
+            f"{i}.{name}": part
+            for i, model in enumerate(self.models)
+            for name, part in model.state().items()
+        }
+        if True in self._fronts:
+            state["moments"] = self._fronts[True].state()["moments"]
+        return {**state, "n_mistakes": self.n_mistakes}
+
+    @classmethod
+    def from_state(cls, members: Sequence[Member], rate: float, state: Mapping[str, Any]) -> Team:
+        """Make the team whose `state` was taken; its arrays are copied."""
+        weights, moments = state["0.weights"], state.get("moments", ())
+        n_features, n_classes = len(weights) - members[0].has_intercept, weights.shape[1]
+        team = cls(members, n_classes, n_features, weights.dtype, len(moments) == 2, rate)
+        for i, (member, model) in enumerate(zip(members, team.models, strict=True)):
+            own = {name: state[f"{i}.{name}"] for name in model.state()}
+            team.models[i] = OnlineModel.from_state(model.learner, member.has_intercept, own)
+        if True in team._fronts:
+            front = team._fronts[True]
+            own = {**front.state(), "t": team.t, "moments": moments}
+            team._fronts[True] = OnlineModel.from_state(front.learner, False, own)
+        team.n_mistakes = state["n_mistakes"]
+        return team
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Team.from_state, (self.members, self.rate, self.state())
 
 
 def _tidy(rows: Rows, row: int) -> Rows:

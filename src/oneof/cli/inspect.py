@@ -35,14 +35,23 @@ def inspect(
 def _text(description: dict[str, Any]) -> list[str]:
     heaviest = description.pop("heaviest")
     labels = description.pop("classes")
+    members = description.pop("members", [])
     shown = ", ".join(map(str, labels[:20])) + (", …" if len(labels) > 20 else "")
     lines = [f"{name.replace('_', ' '):<12} {_plain(v)}" for name, v in description.items()]
     lines.insert(2, f"{'classes':<12} {len(labels)}: {shown}")
-    lines += ["", "heaviest features (weight)"] if any(heaviest) else []
+    if members:
+        lines += ["", "    weight   mistakes  member", *map(_member, members)]
+    whose = " of the best member" if members else ""
+    lines += ["", f"heaviest features{whose} (weight)"] if any(heaviest) else []
     for label, features in zip(labels, heaviest, strict=True):
         if features:
             lines.append(f"{label}: " + ", ".join(f"{n} ({w:+.4g})" for n, w in features))
     return lines
+
+
+def _member(member: dict[str, Any]) -> str:
+    parts = [member["learner"], _plain(member["parameters"]) if member["parameters"] else ""]
+    return f"{member['weight']:>10.2%} {member['mistakes']:>10}  {' '.join(parts).rstrip()}"
 
 
 def _plain(value: Any) -> str:

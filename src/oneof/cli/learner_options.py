@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from oneof.catalogue import LEARNERS
-from oneof.cli.options import READING, with_options
+from oneof.catalogue import LEARNERS, SINGLE
+from oneof.cli.options import READING, one_of, with_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +23,10 @@ _EVERYWHERE = {
     "scale": (str, "standardize: bring all features to one scale as they come; none, the default."),
     "average": (bool, "Predict with the mean of the weights after each round; best for one pass."),
 }
+_MEMBERS = (
+    "Whom hedge runs, as avg-perceptron,candidate-logistic, instead of its eight; --scale, "
+    "--intercept and --average are theirs then."
+)
 _FLAGS = {"fit_intercept": "--intercept/--no-intercept", "average": "--average/--no-average"}
 
 
@@ -58,6 +62,10 @@ def checked(model: str, given: dict[str, Any]) -> dict[str, Any]:
     """Return the parameters that were given, or raise if the learner has no such one."""
     chosen = {name: value for name, value in given.items() if value is not None}
     known = parameters_of(LEARNERS[model])
+    if "members" in chosen and "members" in known:
+        shared = {name: chosen[name] for name in _EVERYWHERE if name in chosen}
+        chosen["members"] = _members(chosen["members"], shared)
+        chosen.pop("average", None)
     for name in chosen:
         if name not in known:
             own = [option_of(n) for n in known if n not in _EVERYWHERE]
@@ -66,6 +74,12 @@ def checked(model: str, given: dict[str, Any]) -> dict[str, Any]:
                 f"(this one has {', '.join(own)})"
             )
     return chosen
+
+
+def _members(names: str, shared: dict[str, Any]) -> list[OnlineClassifier]:
+    """Return the learners that are named, with commas between, all with the same parameters."""
+    kinds = [SINGLE[one_of("--members", name, SINGLE)] for name in names.split(",")]
+    return [kind(**shared) for kind in kinds]
 
 
 def _offered() -> dict[str, tuple[type, str]]:
@@ -78,6 +92,8 @@ def _offered() -> dict[str, tuple[type, str]]:
             default = parameter.default
             type_ = type(default) if isinstance(default, str | bool | int) else float
             text = f"{_described(kind, name)} [default: {default}]"
+            if name == "members":
+                type_, text = str, _MEMBERS
             found.setdefault(name, (type_, text, []))[2].append(model)
     own = {name: (t, f"{text} For {', '.join(m)}.") for name, (t, text, m) in found.items()}
     return {**own, **_EVERYWHERE}

@@ -100,7 +100,6 @@ def trained(request: Request) -> None:
 def _start(request: Request) -> tuple[OnlineClassifier | None, Checkpoint | None]:
     """Return the model to go on from, if there is one, and the checkpoint it comes from."""
     model = request.model and one_of("--model", request.model, LEARNERS)
-    given = {name: value for name, value in request.parameters.items() if value is not None}
     if request.resume and request.checkpoint is None:
         raise ValueError("--resume goes on from a checkpoint: name it with --checkpoint")
     exists = request.checkpoint is not None and request.checkpoint.exists()
@@ -115,12 +114,12 @@ def _start(request: Request) -> tuple[OnlineClassifier | None, Checkpoint | None
     elif request.init is not None:
         estimator, path = oneof.load(request.init), request.init
     else:
-        checked(model or next(iter(LEARNERS)), given)
+        checked(model or next(iter(LEARNERS)), request.parameters)
         return None, None
     name = name_of(estimator)
     if model is not None and model != name:
         raise ValueError(f"{path} holds {name}, not {model}: leave --model out")
-    wanted = checked(name, given)
+    wanted = checked(name, request.parameters)
     if found is not None:
         _refuse_other_parameters(estimator, wanted, path)
     estimator.set_params(**wanted)
@@ -133,11 +132,18 @@ def _refuse_other_parameters(
 ) -> None:
     now = estimator.get_params(deep=False)
     for name, value in wanted.items():
-        if now[name] != value:
+        if _comparable(now[name]) != _comparable(value):
             raise ValueError(
                 f"{path}: the checkpoint does not fit: {name} was {now[name]} and is {value} now: "
                 "give what was given then, or start anew with another checkpoint"
             )
+
+
+def _comparable(value: Any) -> Any:
+    """Return what tells parameters apart; two lists of the same members are not equal."""
+    if not isinstance(value, list):
+        return value
+    return [(name_of(member), member.get_params(deep=False)) for member in value]
 
 
 def _every(text: str) -> tuple[int | None, float | None]:
@@ -184,7 +190,7 @@ def _source(request: Request, estimator: OnlineClassifier | None, every: int | N
 
 def _new(request: Request, source: Source) -> OnlineClassifier:
     model = request.model or next(iter(LEARNERS))
-    given = {name: value for name, value in request.parameters.items() if value is not None}
+    given = checked(model, request.parameters)
     assert source.classes is not None, "training reads labels"
     # A model has room for at least one feature; it grows with the rows.
     return LEARNERS[model](**given).begin(source.classes, max(source.n_features, 1), source.dtype)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from oneof.catalogue import LEARNERS
+from oneof.catalogue import SINGLE, setting_of
 from oneof.hedge import Hedge
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def settings(scale: str) -> dict[str, list[Any]]:
     30
     """
     found: dict[str, list[Any]] = {}
-    for name, kind in LEARNERS.items():
+    for name, kind in SINGLE.items():
         grid = dict(next(g for ending, g in _GRIDS.items() if name.endswith(ending)))
         if name.startswith("soft-"):
             grid |= _BETAS
@@ -63,9 +63,8 @@ def words(estimator: OnlineClassifier | VowpalWabbit) -> str:
     """Say how a setting differs from the defaults."""
     if isinstance(estimator, VowpalWabbit):
         return f"learning_rate={estimator.rate:g}"
-    defaults = type(estimator)().get_params(deep=False)
-    mine = estimator.get_params(deep=False).items()
-    return ", ".join(f"{name}={v}" for name, v in mine if v != defaults[name] and name != "scale")
+    mine = setting_of(estimator).items()
+    return ", ".join(f"{name}={value}" for name, value in mine if name != "scale")
 
 
 class VowpalWabbit:

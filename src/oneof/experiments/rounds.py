@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oneof import ambiguity
-from oneof.catalogue import LEARNERS
+from oneof.catalogue import SINGLE
 from oneof.experiments.spec import Spec, kind_of
 from oneof.model import OnlineModel
 from oneof.rows import Rows
@@ -43,7 +43,7 @@ class Play:
 
     def learner(self, spec: Spec) -> Learner:
         """Return the checked loss, rule and parameters."""
-        kind = LEARNERS[kind_of(self.cell.learner)]
+        kind = SINGLE[kind_of(self.cell.learner)]
         wanted = {"fit_intercept": spec.fit_intercept, "eta0": spec.eta0, "alpha": self.alpha}
         known = kind().get_params()
         estimator = kind(**{name: value for name, value in wanted.items() if name in known})

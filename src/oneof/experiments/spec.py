@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from oneof.catalogue import LEARNERS
+from oneof.catalogue import SINGLE
 from oneof.rules import Choice, Flag, Number
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ PROTOCOLS = ("paper", "standardised")
 
 # Each exact learner is another learner that is shown the true labels.
 EXACT = {"perceptron-exact": "avg-perceptron", "pegasos-exact": "avg-pegasos"}
-NAMES = (*LEARNERS, *EXACT)
+NAMES = (*SINGLE, *EXACT)
 
 _COUNT, _FROM_ZERO = Number(least=1, is_integer=True), Number(least=0, is_integer=True)
 _POSITIVE = Number(above=0)
@@ -34,7 +34,7 @@ def kind_of(learner: str) -> str:
 
 def is_tuned(learner: str) -> bool:
     """Tell whether a learner has a λ to choose."""
-    return "alpha" in LEARNERS[kind_of(learner)]().get_params()
+    return "alpha" in SINGLE[kind_of(learner)]().get_params()
 
 
 @dataclass(frozen=True)

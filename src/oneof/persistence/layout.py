@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[Any]
 
-FORMAT = 1
+NEWEST = 2  # of the format versions, the largest that is read
 _HEADER_LIMIT = 4 << 20  # what Python makes of a header may be some twenty times as large
 _BLOCK = 1 << 20
 _NO_HASH = "0" * 64
@@ -32,11 +32,13 @@ _TYPES: dict[str, np.dtype[Any]] = {
 _NAMES = {(kind.kind, kind.itemsize): name for name, kind in _TYPES.items()}
 
 
-def write(file: BinaryIO, parts: Mapping[str, Any], tensors: Mapping[str, Array]) -> None:
+def write(
+    file: BinaryIO, version: int, parts: Mapping[str, Any], tensors: Mapping[str, Array]
+) -> None:
     """Write JSON parts and arrays of one or two dimensions, with a hash over all of it."""
     # The largest items first, as safetensors has it: every array lies aligned.
     ordered = sorted(tensors.items(), key=lambda pair: (-pair[1].itemsize, pair[0]))
-    header = _header(parts, ordered)
+    header = _header(version, parts, ordered)
     if len(header) > _HEADER_LIMIT:
         raise ValueError(f"the file's header would exceed {_HEADER_LIMIT >> 20} MiB")
     digest = hashlib.sha256(header)
@@ -49,8 +51,8 @@ def write(file: BinaryIO, parts: Mapping[str, Any], tensors: Mapping[str, Array]
             file.write(block)
 
 
-def _header(parts: Mapping[str, Any], tensors: list[tuple[str, Array]]) -> bytes:
-    metadata = {"oneof": str(FORMAT), "sha256": _NO_HASH}
+def _header(version: int, parts: Mapping[str, Any], tensors: list[tuple[str, Array]]) -> bytes:
+    metadata = {"oneof": str(version), "sha256": _NO_HASH}
     metadata |= {name: _json(part) for name, part in parts.items()}
     table: dict[str, Any] = {"__metadata__": metadata}
     end = 0
@@ -76,8 +78,8 @@ def _blocks(array: Array) -> Iterator[memoryview]:
         yield block.astype(block.dtype.newbyteorder("<"), copy=False).data.cast("B")
 
 
-def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Return the parts and arrays of a file, after checking every byte against its hash.
+def read(path: str | os.PathLike[str]) -> tuple[int, dict[str, Any], dict[str, Array]]:
+    """Return format version, parts and arrays of a file, after checking every byte's hash.
 
     Nothing is allocated before the file has been found large enough to fill it. To be called
     inside `naming`.
@@ -107,7 +109,7 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
         raise ValueError(f"{os.fspath(path)}: {error}") from None
 
 
-def _read(file: BinaryIO, size: int) -> tuple[dict[str, Any], dict[str, Array]]:
+def _read(file: BinaryIO, size: int) -> tuple[int, dict[str, Any], dict[str, Array]]:
     start = file.read(8)
     length = int.from_bytes(start, "little")
     if size < 10 or length > _HEADER_LIMIT or length < 2:
@@ -118,7 +120,7 @@ def _read(file: BinaryIO, size: int) -> tuple[dict[str, Any], dict[str, Array]]:
     if not text.startswith(b"{"):
         fault("this is no oneof model file")
     table = parsed(text)
-    parts, expected = _metadata(table.pop("__metadata__", None))
+    version, parts, expected = _metadata(table.pop("__metadata__", None))
     layout = _layout(table, size - 8 - length)
     zeroed = text.replace(expected.encode(), _NO_HASH.encode(), 1)
     digest = hashlib.sha256(start + zeroed)
@@ -133,7 +135,7 @@ def _read(file: BinaryIO, size: int) -> tuple[dict[str, Any], dict[str, Array]]:
             "its checksum does not hold: the file was altered or damaged after it was written, "
             "so use another copy"
         )
-    return parts, tensors
+    return version, parts, tensors
 
 
 def parsed(text: str | bytes) -> dict[str, Any]:
@@ -159,24 +161,24 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
-def _metadata(metadata: Any) -> tuple[dict[str, Any], str]:
-    """Return the JSON parts and the hash."""
+def _metadata(metadata: Any) -> tuple[int, dict[str, Any], str]:
+    """Return the format version, the JSON parts and the hash."""
     if not isinstance(metadata, dict) or not isinstance(metadata.get("oneof"), str):
         fault("this is no oneof model file")
     version = metadata.pop("oneof")
     if not re.fullmatch(r"[1-9][0-9]{0,5}", version):
         fault("its format version is no number: the file is damaged")
-    if int(version) > FORMAT:
+    if int(version) > NEWEST:
         fault(
             f"a newer oneof wrote this file, in format {version}; this one reads formats up to "
-            f"{FORMAT}: upgrade oneof"
+            f"{NEWEST}: upgrade oneof"
         )
     expected = metadata.pop("sha256", None)
     if not isinstance(expected, str) or not re.fullmatch("[0-9a-f]{64}", expected):
         fault("its checksum is missing: the file is damaged")
     if not all(isinstance(part, str) for part in metadata.values()):
         fault("its header is damaged")
-    return {name: parsed(part) for name, part in metadata.items()}, expected
+    return int(version), {name: parsed(part) for name, part in metadata.items()}, expected
 
 
 def _layout(table: dict[str, Any], size: int) -> list[tuple[str, np.dtype[Any], tuple[int, ...]]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 import oneof
 from oneof.catalogue import LEARNERS, name_of
+from oneof.hedge import MOST_MEMBERS, Hedge
 from oneof.labels import given_classes
-from oneof.model import OnlineModel
-from oneof.persistence import layout
+from oneof.persistence import layout, states
 from oneof.persistence.atomic import replacing
 from oneof.persistence.layout import fault
 from oneof.persistence.strings import packed, unpacked
@@ -27,13 +26,13 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[Any]
 
-_FIELDS = {
-    "library": str, "learner": str, "parameters": dict, "dtype": str, "classes": str,
-    "n_features": int, "feature_names": bool, "reading": dict, "n_iter": int, "numbers": dict,
+_MEMBER_FIELDS: dict[str, type] = {"learner": str, "parameters": dict}
+_SINGLE_FIELDS: dict[str, type] = {
+    **_MEMBER_FIELDS, "library": str, "dtype": str, "classes": str, "n_features": int,
+    "feature_names": bool, "reading": dict, "n_iter": int, "numbers": dict,
 }  # fmt: skip
-
-# The kernels keep the scale above these; that scores cannot overflow unnoticed rests on it.
-_LEAST_SCALE = {"float32": 2.0**-60, "float64": 2.0**-100}
+# By format version.
+_FIELDS = {1: _SINGLE_FIELDS, 2: {**_SINGLE_FIELDS, "members": list}}
 
 
 @dataclass(frozen=True)
@@ -81,17 +80,22 @@ def write(
     """Write a learner, and JSON objects beside it."""
     header, arrays = _described(model)
     with replacing(path) as file:
-        layout.write(file, {"model": header, **(parts or {})}, arrays)
+        layout.write(file, _version_of(model), {"model": header, **(parts or {})}, arrays)
 
 
 def read(path: str | os.PathLike[str]) -> ModelFile:
     """Read what `write` wrote."""
     with layout.naming(path):
-        parts, arrays = layout.read(path)
+        version, parts, arrays = layout.read(path)
         header = parts.pop("model", None)
         if header is None:
             fault("there is no model in it: the file is damaged")
-        return ModelFile(_restored(header, arrays), header["library"], parts)
+        return ModelFile(_restored(version, header, arrays), header["library"], parts)
+
+
+def _version_of(estimator: OnlineClassifier) -> int:
+    """Return the oldest format version that can hold a learner, for the oldest readers."""
+    return 2 if isinstance(estimator, Hedge) else 1
 
 
 def _described(estimator: OnlineClassifier) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -101,13 +105,13 @@ def _described(estimator: OnlineClassifier) -> tuple[dict[str, Any], dict[str, A
     estimator.refuse_change(estimator.learner(), None)
     state: dict[str, Any] = estimator.model_.state()
     arrays = {key: value for key, value in state.items() if isinstance(value, np.ndarray)}
-    _check_finite(arrays)
+    states.check_finite(arrays)
     kind, classes = packed("classes", estimator.classes_)
     names = getattr(estimator, "feature_names_in_", None)
     header = {
         "library": oneof.__version__,
         "learner": name,
-        "parameters": {k: _plain(k, v) for k, v in estimator.get_params(deep=False).items()},
+        "parameters": _parameters(estimator),
         "dtype": estimator.model_.dtype.name,
         "classes": kind,
         "n_features": estimator.model_.n_features,
@@ -116,9 +120,26 @@ def _described(estimator: OnlineClassifier) -> tuple[dict[str, Any], dict[str, A
         "n_iter": estimator.n_iter_,
         "numbers": {key: value for key, value in state.items() if key not in arrays},
     }
+    if isinstance(estimator, Hedge):
+        header["members"] = [_member(i, m) for i, m in enumerate(estimator.estimators())]
     if names is not None:
         arrays |= packed("feature_names", names)[1]
     return header, {**arrays, **classes}
+
+
+def _parameters(estimator: OnlineClassifier) -> dict[str, Any]:
+    """Return the parameters as JSON has them; own members of a team are no plain value."""
+    given = estimator.get_params(deep=False)
+    if given.get("members") is not None:
+        del given["members"]
+    return {name: _plain(name, value) for name, value in given.items()}
+
+
+def _member(i: int, estimator: OnlineClassifier) -> dict[str, Any]:
+    try:
+        return {"learner": name_of(estimator), "parameters": _parameters(estimator)}
+    except ValueError as error:
+        raise ValueError(f"members[{i}]: {error}") from None
 
 
 def _plain(name: str, value: Any) -> Any:
@@ -141,16 +162,20 @@ def _is_setting(value: Any) -> bool:
     return is_list or _is_plain(value)
 
 
-def _restored(header: dict[str, Any], arrays: dict[str, Array]) -> OnlineClassifier:
-    _check_fields(header)
+def _restored(version: int, header: dict[str, Any], arrays: dict[str, Array]) -> OnlineClassifier:
+    _check_fields(header, _FIELDS[version])
     estimator = _estimator(header["learner"], header["parameters"])
+    if _version_of(estimator) != version:
+        fault(f"{header['learner']} is not kept in format {version}: the file is damaged")
+    if isinstance(estimator, Hedge):
+        _set_members(estimator, header)
     classes = unpacked("classes", header["classes"], arrays)
     names = unpacked("feature_names", "str", arrays) if header["feature_names"] else None
     try:
         estimator.classes_ = given_classes(classes)
     except ValueError as error:
         fault(f"its classes are not valid: {error}")
-    estimator.model_ = _model(estimator, header, arrays)
+    estimator.model_ = states.model_of(estimator, header, arrays)
     estimator.n_features_in_ = estimator.model_.n_features
     estimator.n_iter_ = header["n_iter"]
     if header["reading"]:
@@ -162,18 +187,39 @@ def _restored(header: dict[str, Any], arrays: dict[str, Array]) -> OnlineClassif
     return estimator
 
 
-def _check_fields(header: dict[str, Any]) -> None:
-    if set(header) != set(_FIELDS):
-        odd = ", ".join(sorted(set(header) ^ set(_FIELDS)))
+def _set_members(team: Hedge, header: dict[str, Any]) -> None:
+    """Give a team the members that it ran, by name where these still are the default ones."""
+    if not 0 < len(header["members"]) <= MOST_MEMBERS:
+        fault(f"it has {len(header['members'])} members: the file is damaged")
+    is_default = "members" in header["parameters"]
+    try:
+        default = team.learner()
+        team.members = [_member_of(entry) for entry in header["members"]]
+        if is_default and team.learner() == default:
+            team.members = None
+    except ValueError as error:
+        fault(f"its parameters are not valid: {error}")
+
+
+def _member_of(entry: Any) -> OnlineClassifier:
+    if not isinstance(entry, dict):
+        fault("one of its members is no JSON object: the file is damaged")
+    _check_fields(entry, _MEMBER_FIELDS)
+    return _estimator(entry["learner"], entry["parameters"])
+
+
+def _check_fields(header: dict[str, Any], fields: dict[str, type]) -> None:
+    if set(header) != set(fields):
+        odd = ", ".join(sorted(set(header) ^ set(fields)))
         fault(f"its fields are not those of a model file ({odd}): the file is damaged")
-    for name, kind in _FIELDS.items():
+    for name, kind in fields.items():
         if type(header[name]) is not kind:
             fault(f"its field {name!r} is no {kind.__name__}: the file is damaged")
-    for name in ("n_features", "n_iter"):
+    for name in {"n_features", "n_iter"} & set(fields):
         if header[name] < 0:
             fault(f"its field {name!r} is negative: the file is damaged")
     for name, is_valid in (("parameters", _is_plain), ("reading", _is_setting)):
-        if not all(map(is_valid, header[name].values())):
+        if not all(map(is_valid, header.get(name, {}).values())):
             fault(f"its field {name!r} holds more than plain values: the file is damaged")
 
 
@@ -185,67 +231,7 @@ def _estimator(name: str, parameters: dict[str, Any]) -> OnlineClassifier:
             " upgrade oneof"
         )
     # A parameter that the file's release had not yet takes its default.
-    if not set(parameters) <= set(kind().get_params(deep=False)):
+    known = set(kind().get_params(deep=False))
+    if not set(parameters) <= known or parameters.get("members") is not None:
         fault(f"its parameters are not those of {name}: the file is damaged")
     return kind(**parameters)
-
-
-def _model(
-    estimator: OnlineClassifier, header: dict[str, Any], arrays: dict[str, Array]
-) -> OnlineModel:
-    """Make the model of a state whose names, types, shapes and numbers are what they must be."""
-    try:
-        learner = estimator.learner()
-    except ValueError as error:
-        fault(f"its parameters are not valid: {error}")
-    dtype, K, d = header["dtype"], estimator.classes_.size, header["n_features"]
-    if dtype not in _LEAST_SCALE:
-        fault(f"its dtype {dtype!r} is neither float32 nor float64: the file is damaged")
-    has_intercept = bool(estimator.fit_intercept)
-    is_centred = "moments" not in arrays or len(arrays["moments"]) == 2
-    one, two = (
-        OnlineModel(learner, K, n, dtype, has_intercept, is_centred).state() for n in (1, 2)
-    )
-    state: dict[str, Any] = {**header["numbers"], **arrays}
-    if set(state) != set(one) or len(state) < len(header["numbers"]) + len(arrays):
-        fault(f"its contents are not those of {header['learner']}: the file is damaged")
-    for name, value in state.items():
-        if not isinstance(one[name], np.ndarray):
-            _check_number(name, value, type(one[name]))
-            continue
-        # Arrays grow evenly with the features.
-        pairs = zip(one[name].shape, two[name].shape, strict=True)
-        shape = tuple(a + (d - 1) * (b - a) for a, b in pairs)
-        if not isinstance(value, np.ndarray) or value.shape != shape:
-            fault(f"its array {name!r} has not the shape {shape}: the file is damaged")
-        if value.dtype != one[name].dtype:
-            fault(f"its array {name!r} is not {one[name].dtype}: the file is damaged")
-    try:
-        _check_finite(arrays)
-    except ValueError as error:
-        fault(str(error))
-    n_rounds = state["t"]
-    if not _LEAST_SCALE[dtype] <= state["scale"] <= 1 or n_rounds < max(
-        state["sums_share"], state["n_updates"], state["n_mistakes"]
-    ):
-        fault("its numbers contradict each other: the file is damaged")
-    if not n_rounds and state["weights"].any():
-        fault("it has weights before the first round: the file is damaged")
-    if learner.standardize and d and state["moments"][0].min() < 0:
-        fault("a feature varies less than not at all: the file is damaged")
-    return OnlineModel.from_state(learner, has_intercept, state)
-
-
-def _check_number(name: str, value: Any, kind: type[float]) -> None:
-    is_valid = type(value) is kind and 0 <= value < (math.inf if kind is float else 2**62)
-    if not is_valid:
-        fault(f"its number {name!r} is not valid: the file is damaged")
-
-
-def _check_finite(arrays: Mapping[str, Array]) -> None:
-    for name, array in arrays.items():
-        if array.dtype.kind != "f" or not array.size:
-            continue
-        # Neither extreme is finite if one entry is NaN; no temporary array is needed.
-        if not (np.isfinite(array.max()) and np.isfinite(array.min())):
-            raise ValueError(f"the model's {name} are not finite: scale the features down")
