@@ -33,7 +33,7 @@ template <class T>
 nb::object given_away(oneof::Buffer<T>& buffer) {
     const auto size = static_cast<size_t>(buffer.size());
     T* items = buffer.release();
-    nb::capsule owner(items, [](void* p) noexcept { std::free(p); });
+    nb::capsule owner(items, [](void* p) noexcept { oneof::recycling::give(p); });
     return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(items, {size}, owner));
 }
 
