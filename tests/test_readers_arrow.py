@@ -194,6 +194,24 @@ def test_indices_beyond_those_declared_can_be_left_out(folder):
         open_source(path, n_features=5)
 
 
+@pytest.mark.parametrize("kind", [pa.int32(), pa.int64()])
+def test_an_index_that_no_column_can_have_makes_a_bad_row(folder, kind):
+    table = pa.table(
+        {
+            "indices": pa.array([[2**31 - 1], [1], [0], []], pa.list_(kind)),
+            "values": pa.array([[1.0], [2.0], [3.0], []], pa.list_(pa.float32())),
+            "candidates": [["a"]] * 4,
+        }
+    )
+    path = write(folder, table, "parquet")
+    for n_features, is_good in ((None, [1, 2, 3]), (1, [2, 3]), (0, [3])):
+        source = open_source(path, classes=["a"], on_bad_row="skip", n_features=n_features)
+        (batch,) = source
+        assert source.n_skipped == 4 - len(is_good)
+        assert batch.X.shape == (len(is_good), 2 if n_features is None else n_features)
+        assert batch.X.data.tolist() == [[0.0, 2.0, 3.0][i] for i in is_good if i < 3]
+
+
 def test_a_column_of_lists_is_dense_rows(folder):
     for kind in (pa.list_(pa.float64()), pa.list_(pa.float64(), 2)):
         rows = pa.array([[1, 2], None, [3, 4], [5, None]], kind)
