@@ -217,10 +217,9 @@ class Sparse:
         places = self._places(columns)
         indptr = np.zeros(sizes.size + 1, np.int32)
         np.cumsum(sizes, out=indptr[1:])
-        width = self._declared
-        if width is None:
-            width = min(int(places.max(initial=-1)), _LARGEST) + 1
-        has_fault = bool(_kernels.Rows.csr(numbers, places, indptr, width).check()[0])
+        limit = _LARGEST + 1 if self._declared is None else self._declared
+        width = _kernels.sparse_width(numbers, places, indptr, limit)
+        has_fault = width < 0
         if has_fault:
             self._find(numbers, places, sizes, faults)
         good = faults.good()
