@@ -181,6 +181,7 @@ plain_files = st.lists(
     st.integers(0, 1),
 )
 @example(b"3 1:0.9007199254740993\n3 1:0.9007199254740992\n", np.float64, 0)
+@example(b"3 1:2" + b" " * 99 + b"3:4\n", np.float64, 0)
 @example(b"3 1:1.0000000000000000\n3 1:10.00000000000000\n3 1:9.999999999999999\n", np.float64, 0)
 def test_rows_mean_the_same_however_much_follows_them(data, dtype, base):
     # Far from the end of a text, what is written as most features are is read at once.

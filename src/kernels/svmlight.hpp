@@ -91,23 +91,22 @@ private:
         batch.indices.reserve((end - p) / 4 + 1), batch.values.reserve((end - p) / 4 + 1);
         int64_t previous = -1;
         for (;;) {
-            if constexpr (text::kReadsEight) p = plain_features(p, previous);
-            p = skip_blanks(p);
+            p = text::kReadsEight ? plain_features(p, previous) : skip_blanks(p);
             if (is_end(p) || *p == '#') return p;
             if (!(p = feature(p, previous))) return nullptr;
         }
     }
 
     // Reads features while they are written as most are and nothing is wrong with them; returns
-    // where the first other one starts, or the blanks before it.
+    // where the first other one starts.
     const char* plain_features(const char* p, int64_t& previous) {
         const int64_t limit = features_.n_features < 0 ? INT64_MAX : features_.n_features;
         int32_t* indices = batch.indices.end();
         T* values = batch.values.end();
-        while (end - p >= kReach) {
+        while (end - (p = skip_blanks(p)) >= kReach) {
             int64_t index = 0;
             double value = 0;
-            const char* const stop = plain_feature(skip_blanks(p), index, value);
+            const char* const stop = plain_feature(p, index, value);
             if (!stop || index <= previous || index >= limit) break;
             *indices++ = static_cast<int32_t>(previous = index);
             *values++ = static_cast<T>(value);
