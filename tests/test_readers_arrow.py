@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pyarrow import feather, parquet
 from scipy import sparse
 
+from oneof import _kernels
 from oneof.readers import BadRow, InputError, open_source
 from reading import joined
 
@@ -192,6 +193,53 @@ def test_indices_beyond_those_declared_can_be_left_out(folder):
     assert batch.X.toarray()[:3].tolist() == [[0, 0, 0, 0, 1], [0, 1, 0, 0, 0], [0, 0, 2, 0, 0]]
     with pytest.raises(BadRow, match="parquet:2: an index is beyond the 5 features"):
         open_source(path, n_features=5)
+
+
+@given(
+    st.lists(st.integers(0, 40), min_size=1, max_size=4),
+    st.sampled_from([np.float32, np.float64]),
+    st.sampled_from([None, np.nan, np.inf, -np.inf, "negative", "same", "falling", "large"]),
+    st.integers(0, 99),
+)
+def test_one_fault_among_many_values_is_found(sizes, dtype, fault, seed):
+    rng = np.random.default_rng(seed)
+    indptr = np.append(0, np.cumsum(sizes)).astype(np.int32)
+    rows = [np.sort(rng.choice(50, n, replace=False)) for n in sizes]
+    indices = np.concatenate(rows).astype(np.int32)
+    values = rng.normal(size=indices.size).astype(dtype)
+    width, i = int(indices.max(initial=-1)) + 1, int(rng.integers(max(1, *sizes)))
+    row = int(indptr[np.argmax(sizes)])
+    if fault is None or max(sizes) < 2:
+        assert _kernels.sparse_width(values, indices, indptr, 50) == width
+        return
+    if isinstance(fault, float):
+        values[row + i] = fault
+    elif fault == "negative":
+        indices[row] = -1
+    elif fault == "large":
+        indices[row + max(sizes) - 1] = 50
+    else:
+        i = max(i, 1)
+        indices[row + i] = indices[row + i - 1] - (fault == "falling")
+    assert _kernels.sparse_width(values, indices, indptr, 50) < 0
+
+
+@pytest.mark.parametrize("kind", [pa.int32(), pa.int64()])
+def test_an_index_that_no_column_can_have_makes_a_bad_row(folder, kind):
+    table = pa.table(
+        {
+            "indices": pa.array([[2**31 - 1], [1], [0], []], pa.list_(kind)),
+            "values": pa.array([[1.0], [2.0], [3.0], []], pa.list_(pa.float32())),
+            "candidates": [["a"]] * 4,
+        }
+    )
+    path = write(folder, table, "parquet")
+    for n_features, is_good in ((None, [1, 2, 3]), (1, [2, 3]), (0, [3])):
+        source = open_source(path, classes=["a"], on_bad_row="skip", n_features=n_features)
+        (batch,) = source
+        assert source.n_skipped == 4 - len(is_good)
+        assert batch.X.shape == (len(is_good), 2 if n_features is None else n_features)
+        assert batch.X.data.tolist() == [[0.0, 2.0, 3.0][i] for i in is_good if i < 3]
 
 
 def test_a_column_of_lists_is_dense_rows(folder):

@@ -53,6 +53,18 @@ def test_plain_or_compressed_the_rows_are_the_same(tmp_path, suffix, prefetch):
     assert not readers()
 
 
+def test_batches_that_are_kept_stay_as_they_were(tmp_path):
+    # Large batches: the memory of those that are dropped is used again.
+    n = 30_000
+    rows = [" ".join(f"{j}:{i}.5" for j in range(n)) for i in range(24)]
+    path = write(tmp_path, "rows.svm", "".join(f"3 {row}\n" for row in rows).encode())
+    kept = [b for b in open_source(path, classes=[3], batch_rows=1) if b.position["rows"] % 3]
+    assert [b.position["rows"] for b in kept] == [i for i in range(25) if i % 3]
+    for batch in kept:
+        assert batch.X.indices.tolist() == list(range(n))
+        assert set(batch.X.data.tolist()) == {batch.position["rows"] - 0.5}
+
+
 @pytest.mark.parametrize("suffix", [".gz", ".xz", ".zst"])
 def test_compressed_members_one_after_another(tmp_path, suffix):
     half = len(TEXT) // 2 + 3

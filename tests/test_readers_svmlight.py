@@ -5,13 +5,13 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 import oracles
 from oneof import _kernels
-from oneof.readers import BadRow, InputError, lines, open_source, text_classes
+from oneof.readers import BadRow, InputError, files, lines, open_source, text_classes
 from reading import (
     SVMLIGHT_PIECES,
     joined,
@@ -141,12 +141,62 @@ def rows_of(batch, classes):
 def test_every_text_is_read_as_the_oracle_reads_it(
     file, data, dtype, batch_rows, block, labelled, form
 ):
+    assume(not data.startswith(tuple(files._MAGIC.values())))  # these are read as what they claim
     options = {"labelled": labelled, "max_line": 64, "prefetch": 0, **form}
     usual, lines._BLOCK = lines._BLOCK, block
     try:
         agrees(file(data), data, dtype, batch_rows, **options)
     finally:
         lines._BLOCK = usual
+
+
+def parsed(data, dtype, base):
+    """Everything that the parser makes of a text, the faults of its bad lines too."""
+    kind = _kernels.SvmlightParser32 if dtype == np.float32 else _kernels.SvmlightParser64
+    options = {"is_integer": False, "is_labelled": True, "is_collecting": True}
+    parser = kind([], **options, most_classes=9, max_line=999, index_base=base, n_features=-1,
+                  ignores_new=False)  # fmt: skip
+    start, faults = 0, []
+    while start < len(data):
+        start = parser.parse(data, start, len(data), 10**6, 10**6)
+        if parser.fault[0]:
+            faults.append(parser.fault)
+            start = data.index(b"\n", start) + 1
+    values, *others = [None if a is None else a.tolist() for a in parser.take()]
+    return [(v, math.copysign(1, v)) for v in values], others, parser.names, faults
+
+
+plain_numbers = st.from_regex(r"-?[0-9]{0,9}(\.[0-9]{0,19})?[0-9e]?", fullmatch=True)
+plain_files = st.lists(
+    st.lists(st.tuples(st.integers(0, 10**9), plain_numbers | numbers), max_size=5), max_size=3
+).map(
+    lambda rows: "".join(
+        "3 " + " ".join(f"{i}:{v}" for i, v in sorted(row)) + "\n" for row in rows
+    ).encode()
+)
+
+
+@given(
+    mutated(svmlight_files() | plain_files, SVMLIGHT_PIECES) | plain_files,
+    st.sampled_from([np.float32, np.float64]),
+    st.integers(0, 1),
+)
+@example(b"3 1:0.9007199254740993\n3 1:0.9007199254740992\n", np.float64, 0)
+@example(b"3 1:2" + b" " * 99 + b"3:4\n", np.float64, 0)
+@example(b"3 1:1.0000000000000000\n3 1:10.00000000000000\n3 1:9.999999999999999\n", np.float64, 0)
+def test_rows_mean_the_same_however_much_follows_them(data, dtype, base):
+    # Far from the end of a text, what is written as most features are is read at once.
+    data += b"\n"
+    assert parsed(data + b"\n" * 64, dtype, base) == parsed(data, dtype, base)
+
+
+@given(st.lists(numbers | plain_numbers, min_size=1, max_size=4))
+def test_values_of_rows_are_those_of_python(texts):
+    good = [text for text in texts if oracles.NUMBER.fullmatch(text.encode())]
+    good = [text for text in good if math.isfinite(float(text))]
+    line = "3 " + " ".join(f"{i}:{text}" for i, text in enumerate(good))
+    values, *_ = parsed(line.encode() + b"\n" * 64, np.float64, 0)
+    assert values == [(float(text), math.copysign(1, float(text))) for text in good]
 
 
 @st.composite

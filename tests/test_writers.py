@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow import parquet
 from scipy import sparse
 
 from oneof import CandidateSets
@@ -63,6 +64,16 @@ def test_rows_are_read_back_as_they_were(folder, table, form, is_sparse, suffix)
     assert sets == list(Y)
     labels = [*Y.classes.tolist(), None]
     assert true == ([None] * len(X) if truth is None else [labels[code] for code in truth])
+
+
+def test_lists_in_parquet_promise_that_they_hold_no_nulls(folder):
+    path = folder / "promise.parquet"
+    with open_writer(path) as writer:
+        writer.write(sparse.eye_array(2).tocsr(), CandidateSets.from_labels(["a", "b"]))
+    with parquet.ParquetFile(path) as file:
+        kinds = {field.name: field.type.value_field for field in file.schema_arrow}
+    assert [kind.nullable for kind in kinds.values()] == [False] * 3
+    assert kinds["candidates"].type == "string"
 
 
 @pytest.mark.parametrize(

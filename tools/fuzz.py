@@ -29,6 +29,7 @@ PIECES = [
     b"qid:3 ", b"\xff", b"\xc3", b"truth=", b" # truth=7 truth=3", b"\xef\xbb\xbf", b"0x10", b"_",
     b" 2147483647:1", b" 99999999999:1", b"x" * 70, b".", b"e", b"+", b"-", b"\x7f",
     b"\xed\xa0\x80", b"00000000", b"99999999", b"1e-400", b"\t", b"\x0b", b'"', b'""', b'","', b"|",
+    b" " * 45,
 ]  # fmt: skip
 HEADER = ["label", "truth", "number", "number", "word", "ignored"]
 NAMES = ["candidates", "truth", "a", "b", "word", "note"]

@@ -1,4 +1,4 @@
-// The parsers as Python sees them: bytes in, arrays out, the GIL released. No parsing.
+// What readers compute, as Python sees it: bytes in, arrays out, the GIL released. No parsing.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings_parse.hpp"
+#include "columns.hpp"
 #include "csv.hpp"
 #include "svmlight.hpp"
 
@@ -33,7 +34,7 @@ template <class T>
 nb::object given_away(oneof::Buffer<T>& buffer) {
     const auto size = static_cast<size_t>(buffer.size());
     T* items = buffer.release();
-    nb::capsule owner(items, [](void* p) noexcept { std::free(p); });
+    nb::capsule owner(items, [](void* p) noexcept { oneof::recycling::give(p); });
     return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(items, {size}, owner));
 }
 
@@ -135,9 +136,30 @@ void bind_csv(nb::module_& m, const char* name) {
         });
 }
 
+template <class T>
+using Items = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <class T>
+void bind_columns(nb::module_& m) {
+    m.def("sparse_width",
+          [](const Items<T>& values, const Items<int32_t>& indices, const Items<int32_t>& indptr,
+             int64_t limit) {
+              const int32_t* ends = indptr.data();
+              const size_t n = indptr.size();
+              require(n > 0 && ends[0] == 0 && values.size() == indices.size() &&
+                          size_t(ends[n - 1]) == indices.size() && std::is_sorted(ends, ends + n),
+                      "rows follow each other");
+              nb::gil_scoped_release release;
+              return oneof::sparse_width(values.data(), indices.data(), ends, int64_t(n) - 1, limit);
+          },
+          "values"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(), "limit"_a);
+}
+
 }  // namespace
 
 void bind_parsers(nb::module_& m) {
+    bind_columns<float>(m);
+    bind_columns<double>(m);
     bind_rows<float>(m, "RowParser32");
     bind_rows<double>(m, "RowParser64");
     bind_csv<float>(m, "CsvParser32");

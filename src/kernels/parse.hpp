@@ -3,10 +3,9 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <new>
 #include <utility>
 
+#include "recycling.hpp"
 #include "text.hpp"
 
 namespace oneof {
@@ -16,37 +15,52 @@ template <class T>
 class Buffer {
 public:
     Buffer() = default;
-    Buffer(Buffer&& other) noexcept
-        : items_(std::exchange(other.items_, nullptr)), size_(std::exchange(other.size_, 0)),
-          room_(std::exchange(other.room_, 0)) {}
-    Buffer& operator=(Buffer&&) = delete;
-    ~Buffer() { std::free(items_); }
+    Buffer(const Buffer&) = delete;
+    ~Buffer() { recycling::give(items_); }
 
     void push(T item) {
-        if (size_ == room_) grow();
+        if (size_ == room_) grow(size_ + 1);
         items_[size_++] = item;
+    }
+    void reserve(int64_t n_more) {
+        if (room_ - size_ < n_more) grow(size_ + n_more);
     }
     void cut(int64_t size) { size_ = size; }
     int64_t size() const { return size_; }
     T* begin() { return items_; }
     T* end() { return items_ + size_; }
-    // Gives the memory away, to be freed with std::free.
+
+    // Gives the items away, for `recycling::give` in the end. One that has little in it stays, and
+    // a copy goes: who keeps many small batches shall not keep the room for large ones.
     T* release() {
-        if (!items_) grow();
-        size_ = room_ = 0;
-        return std::exchange(items_, nullptr);
+        T* items = items_;
+        if (size_ < room_ / 2 || !items) {
+            items = taken(size_);
+            copy(items);
+        } else {
+            items_ = nullptr;
+            last_room_ = std::exchange(room_, 0);
+        }
+        size_ = 0;
+        return items;
     }
 
 private:
-    void grow() {
-        const int64_t room = room_ ? 2 * room_ : 1024;
-        auto* items = static_cast<T*>(std::realloc(items_, static_cast<size_t>(room) * sizeof(T)));
-        if (!items) throw std::bad_alloc();
-        items_ = items;
+    static T* taken(int64_t room) {
+        return static_cast<T*>(recycling::take(static_cast<size_t>(room) * sizeof(T)));
+    }
+    void copy(T* to) const {
+        if (size_) std::memcpy(to, items_, static_cast<size_t>(size_) * sizeof(T));
+    }
+    void grow(int64_t least) {
+        const int64_t room = std::max({least, room_ + room_ / 4, last_room_, int64_t(1024)});
+        T* const items = taken(room);
+        copy(items);
+        recycling::give(std::exchange(items_, items));
         room_ = room;
     }
     T* items_ = nullptr;
-    int64_t size_ = 0, room_ = 0;
+    int64_t size_ = 0, room_ = 0, last_room_ = 0;
 };
 
 // What can be wrong with a row; the names are those of the sentences in readers/faults.py.

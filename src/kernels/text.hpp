@@ -2,6 +2,7 @@
 //
 // Every function may read up to `end`, and relies on a line feed right before `end`.
 #pragma once
+#include <array>
 #include <bit>
 #include <charconv>
 #include <cstdint>
@@ -22,26 +23,71 @@ inline constexpr double kPowers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1
                                      1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                      1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
+// The first digits at p, eight at most: how many there are, and their value. Reads eight bytes, and
+// takes no branch per digit; for little-endian machines.
+struct Digits {
+    int n;
+    uint64_t value;
+};
+inline constexpr bool kReadsEight = std::endian::native == std::endian::little;
+inline Digits first_digits(const char* p) {
+    uint64_t w;
+    std::memcpy(&w, p, 8);
+    w ^= 0x3030303030303030;   // a digit becomes its value, any other byte more than 9
+    const uint64_t others = ((w + 0x7676767676767676) | w) & 0x8080808080808080;
+    int n = 8;
+    if (others) {
+        const int last = std::countr_zero(others);   // the last bit of the first other byte
+        n = last >> 3;
+        w = w << (70 - last) << 1;   // the digits alone, behind zeros
+    }
+    w = w * 10 + (w >> 8);
+    w = ((w & 0x000000FF000000FF) * 0x000F424000000064 +
+         ((w >> 16) & 0x000000FF000000FF) * 0x0000271000000001) >> 32;
+    return {n, w};
+}
+
 // Appends the digits at p to m, which wraps beyond 19 digits; returns where they stop.
 inline const char* digits(const char* p, const char* end, uint64_t& m) {
-    if constexpr (std::endian::native == std::endian::little) {
-        while (end - p >= 8) {   // eight bytes at a time, without a branch per digit
-            uint64_t w;
-            std::memcpy(&w, p, 8);
-            w ^= 0x3030303030303030;   // a digit becomes its value, any other byte more than 9
-            const uint64_t others = ((w + 0x7676767676767676) | w) & 0x8080808080808080;
-            const int n = others ? std::countr_zero(others) >> 3 : 8;
-            if (n == 0) return p;
-            w <<= 8 * (8 - n);
-            w = w * 10 + (w >> 8);
-            w = ((w & 0x000000FF000000FF) * 0x000F424000000064 +
-                 ((w >> 16) & 0x000000FF000000FF) * 0x0000271000000001) >> 32;
-            m = m * kTens[n] + w;
+    if constexpr (kReadsEight) {
+        while (end - p >= 8) {
+            const auto [n, value] = first_digits(p);
+            m = m * kTens[n] + value;
             p += n;
             if (n < 8) return p;
         }
     }
     for (; p < end && is_digit(*p); ++p) m = m * 10 + static_cast<uint64_t>(*p - '0');
+    return p;
+}
+
+// Reads a number as most are written, a few digits with or without a point and a sign; null if it
+// is written otherwise, which `number` may understand. Reads up to kPlainReach bytes.
+inline constexpr int kPlainReach = 32;
+inline const char* plain_number(const char* p, double& value) {
+    bool is_negative = false;
+    if (*p == '-') [[unlikely]] is_negative = true, ++p;
+    Digits read{1, static_cast<uint64_t>(*p - '0')};
+    if (p[1] != '.') read = first_digits(p);
+    if (!is_digit(*p)) return nullptr;
+    p += read.n;
+    int n_decimals = 0;
+    if (*p == '.') {
+        const auto [n, decimals] = first_digits(++p);
+        read.value = read.value * kTens[n] + decimals;
+        n_decimals = n;
+        if (n == 8) {
+            const auto [n_more, more] = first_digits(p + 8);
+            if (read.n + n_more > 9) return nullptr;   // 18 digits and more might wrap
+            read.value = read.value * kTens[n_more] + more;
+            n_decimals += n_more;
+            if (read.value > uint64_t(1) << 53) return nullptr;
+        }
+        p += n_decimals;
+    }
+    // Both operands of the one rounding are exact (Clinger).
+    value = static_cast<double>(static_cast<int64_t>(read.value)) / kPowers[n_decimals];
+    if (is_negative) value = -value;
     return p;
 }
 
@@ -140,11 +186,13 @@ class Vocabulary {
 public:
     Vocabulary(const std::vector<std::string>& names, bool is_integer, int64_t most)
         : is_integer_(is_integer), most_(most) {
+        short_codes_.fill(-1);
         for (const auto& name : names) add(name);
     }
 
     // -1 if there is no such class.
     int32_t find(std::string_view name) const {
+        if (const int32_t code = short_code(name); code >= 0) return code;
         if (const auto it = codes_.find(name); it != codes_.end()) return it->second;
         if (is_integer_)
             if (const auto plain = whole(name))
@@ -154,17 +202,23 @@ public:
 
     // The code of a name that may be new; -1 if there would be too many.
     int32_t add(std::string_view name) {
+        if (const int32_t code = short_code(name); code >= 0) return code;
         if (const auto it = codes_.find(name); it != codes_.end()) return it->second;
         if (static_cast<int64_t>(names_.size()) >= most_) return -1;
         const auto code = static_cast<int32_t>(names_.size());
         names_.emplace_back(name);
         codes_.emplace(names_.back(), code);
+        if (name.size() == 1) short_codes_[static_cast<unsigned char>(name[0])] = code;
         return code;
     }
 
     // Forgets all but the first `size` names.
     void cut(size_t size) {
-        for (; names_.size() > size; names_.pop_back()) codes_.erase(names_.back());
+        for (; names_.size() > size; names_.pop_back()) {
+            const std::string& name = names_.back();
+            if (name.size() == 1) short_codes_[static_cast<unsigned char>(name[0])] = -1;
+            codes_.erase(name);
+        }
     }
 
     const std::vector<std::string>& names() const { return names_; }
@@ -174,7 +228,12 @@ private:
         using is_transparent = void;
         size_t operator()(std::string_view s) const { return std::hash<std::string_view>{}(s); }
     };
+    // The code of a name of one byte, as most numbers of classes are: no hash, no comparison.
+    int32_t short_code(std::string_view name) const {
+        return name.size() == 1 ? short_codes_[static_cast<unsigned char>(name[0])] : -1;
+    }
     std::unordered_map<std::string, int32_t, Hash, std::equal_to<>> codes_;
+    std::array<int32_t, 256> short_codes_;
     std::vector<std::string> names_;
     bool is_integer_;
     int64_t most_;

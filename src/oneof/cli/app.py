@@ -40,11 +40,13 @@ for command in (
 ):  # fmt: skip
     app.command()(command)
 
+_COMMANDS = typer.main.get_command(app)  # made once, however often `run` is called
+
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command; wrong usage is said and gives 2, all other failures are raised."""
     try:
-        code = app(list(arguments), prog_name="oneof", standalone_mode=False)
+        code = _COMMANDS(list(arguments), prog_name="oneof", standalone_mode=False)
     except TyperException as error:
         return say(error.format_message(), 2) if str(error) else 2  # a bare `oneof` shows its help
     if code == INTERRUPTED:

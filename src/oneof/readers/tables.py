@@ -217,14 +217,17 @@ class Sparse:
         places = self._places(columns)
         indptr = np.zeros(sizes.size + 1, np.int32)
         np.cumsum(sizes, out=indptr[1:])
-        width = self._declared or int(places.max(initial=-1)) + 1
-        if _kernels.Rows.csr(numbers, places, indptr, width).check()[0]:
+        limit = _LARGEST + 1 if self._declared is None else self._declared
+        width = _kernels.sparse_width(numbers, places, indptr, limit)
+        has_fault = width < 0
+        if has_fault:
             self._find(numbers, places, sizes, faults)
         good = faults.good()
         if self._declared is None:
-            kept = places if good.all() else places[np.repeat(good, sizes)]
-            self.width = max(self.width, int(kept.max(initial=-1)) + 1)
-        return _SparseRows(numbers, places, indptr, sizes, self._declared)
+            if not good.all():
+                width = int(places[np.repeat(good, sizes)].max(initial=-1)) + 1
+            self.width = max(self.width, width)
+        return _SparseRows(numbers, places, indptr, sizes, self._declared if has_fault else None)
 
     def _places(self, columns: Any) -> Array:
         """Return the indices as int32; what is not one of 0 to 2147483646 becomes −1."""
@@ -235,7 +238,9 @@ class Sparse:
         if columns.type == pa.int32() and not columns.null_count:
             return np.asarray(columns.to_numpy())
         wide = columns.fill_null(-1 if pa.types.is_signed_integer(columns.type) else 2**32 - 1)
-        array = wide.to_numpy(zero_copy_only=False)
+        array: Array = wide.to_numpy(zero_copy_only=False)
+        if array.min(initial=0) >= 0 and array.max(initial=0) <= _LARGEST:
+            return array.astype(np.int32)
         is_bad = (array < 0) | (array > _LARGEST)
         return np.where(is_bad, -1, array).astype(np.int32)
 
@@ -246,7 +251,8 @@ class Sparse:
         def add(is_bad: Any, reason: str) -> None:
             faults.add(np.bincount(rows[is_bad], minlength=sizes.size) > 0, reason)
 
-        add(places < 0, f"an index is null, negative or beyond {_LARGEST}: number features from 0")
+        is_out = (places < 0) | (places > _LARGEST)
+        add(is_out, f"an index is null, negative or beyond {_LARGEST}: number features from 0")
         same = np.append(False, rows[1:] == rows[:-1])
         add(
             same & (np.diff(places, prepend=-1) <= 0),
@@ -263,14 +269,14 @@ class _SparseRows:
     indices: Array
     indptr: Array
     sizes: Ints
-    declared: int | None
+    limit: int | None  # indices from here on are left out; None: there are none
 
     def X(self, n_features: int, good: Any) -> Any:  # noqa: N802 - the word of the mathematics
         values, indices, indptr = self.values, self.indices, self.indptr
-        keep = np.repeat(good, self.sizes)
-        if self.declared is not None:
-            keep &= indices < self.declared
-        if not keep.all() or not good.all():
+        if self.limit is not None or not good.all():
+            keep = np.repeat(good, self.sizes)
+            if self.limit is not None:
+                keep &= indices < self.limit
             rows = np.repeat(np.arange(self.sizes.size), self.sizes)[keep]
             sizes = np.bincount(rows, minlength=self.sizes.size)[good]
             indptr = np.append(0, np.cumsum(sizes)).astype(np.int32)

@@ -170,6 +170,11 @@ class ArrowRows(Tabled):
 
     table: ClassVar[type[Table]] = ArrowTable
 
+    def _sets(self, candidates: CandidateSets, labels: list[Any], n: int) -> Any:
+        pa = pyarrow_module()
+        kind = pa.int64() if isinstance(labels[0], int) else pa.string()
+        return pa.array(super()._sets(candidates, labels, n), _list_of(kind))
+
     def _truths(self, truths: list[Any], labels: list[Any]) -> Any:
         """Return the truth with its type, which the first rows may not show."""
         pa = pyarrow_module()
@@ -180,10 +185,10 @@ class ArrowRows(Tabled):
             return super()._features(X, special)
         pa, X = pyarrow_module(), sparse.csr_array(X)
         ends = pa.array(X.indptr.astype(np.int32))
-        indices = X.indices.astype(np.int32)
+        columns = {"indices": pa.array(X.indices.astype(np.int32)), "values": pa.array(X.data)}
         return {
-            "indices": pa.ListArray.from_arrays(ends, pa.array(indices)),
-            "values": pa.ListArray.from_arrays(ends, pa.array(X.data)),
+            name: pa.ListArray.from_arrays(ends, column, type=_list_of(column.type))
+            for name, column in columns.items()
         }
 
 
@@ -201,6 +206,12 @@ ROWS: dict[str, Any] = {
     "parquet": ParquetRows,
     "arrow": ArrowRows,
 }
+
+
+def _list_of(kind: Any) -> Any:
+    """Return the type of lists without nulls, which Parquet need not look for as it reads."""
+    pa = pyarrow_module()
+    return pa.list_(pa.field("item", kind, nullable=False))
 
 
 def _words(classes: list[Any], unfit: re.Pattern[str], form: str) -> list[str]:
