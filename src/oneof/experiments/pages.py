@@ -8,11 +8,20 @@ from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING, Any
 
+from oneof.experiments import plots
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 _TITLES = {"usps": "USPS", "usps-resampled": "USPS, resampled", "mnist": "MNIST"}
 _TITLES |= {"birdsong": "BirdSong"}
+_MARKS = {
+    "o": '<circle cx="24" cy="6" r="4"/>',
+    "^": '<path d="M24 1l5 9h-10z"/>',
+    "s": '<path d="M20 2h8v8h-8z"/>',
+    "D": '<path d="M24 1l5 5l-5 5l-5-5z"/>',
+}
+_DASHES = {"-": "", "--": ' stroke-dasharray="7 4"'}
 
 
 def framed(title: str, parts: Iterable[str]) -> str:
@@ -59,6 +68,22 @@ def table(heads: str, lines: Iterable[str]) -> str:
     body = "".join(f"<tr>{line}</tr>" for line in lines)
     head = f"<thead><tr>{heads}</tr></thead>"
     return f'<div class="wide"><table>{head}<tbody>{body}</tbody></table></div>'
+
+
+def sample(color: str, marker: str, linestyle: str = "") -> str:
+    """Draw a piece of a curve, or its mark alone, for a legend.
+
+    Parameters
+    ----------
+    color, marker, linestyle : str
+        As a figure of ours has them.
+    """
+    role, mark = plots.role_of(color), _MARKS.get(marker, "")
+    line = f'<path d="M0 6h48" stroke-width="2"{_DASHES.get(linestyle, "")}/>' if linestyle else ""
+    return (
+        f'<svg viewBox="0 0 48 12" aria-hidden="true" fill="{role}" stroke="{role}">'
+        f"{line}{mark}</svg>"
+    )
 
 
 def origin(facts: Mapping[str, str]) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneof.experiments import plots
 from oneof.experiments.claims import NOT_REPRODUCED, REPRODUCED, UNDECIDED, by_claim
-from oneof.experiments.pages import cards, day, framed, listed, origin, table, title_of
+from oneof.experiments.pages import cards, day, framed, listed, origin, sample, table, title_of
 from oneof.experiments.run import count_rounds
 from oneof.experiments.spec import EXACT
 from oneof.experiments.tables import curve_rows, result_rows
@@ -277,13 +277,7 @@ def _name(learner: str) -> str:
 def _sample(learner: str) -> str:
     """Draw a piece of the learner's line, as the legend shows it."""
     style = plots.style_of(learner)
-    dashes = ' stroke-dasharray="7 4"' if style.linestyle == "--" else ""
-    marks = {"o": '<circle cx="24" cy="6" r="4"/>', "^": '<path d="M24 1l5 9h-10z"/>'}
-    color = plots.role_of(style.color)
-    return (
-        f'<svg viewBox="0 0 48 12" aria-hidden="true" fill="{color}" stroke="{color}">'
-        f'<path d="M0 6h48" stroke-width="2"{dashes}/>{marks.get(style.marker, "")}</svg>'
-    )
+    return sample(style.color, style.marker, style.linestyle)
 
 
 def _difference(row: ClaimRow) -> str:
