@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -214,7 +215,7 @@ def test_a_plan_is_written_as_the_command_that_makes_it(monkeypatch, tmp_path):
         arguments = ["oneof", "compare", "--dataset", "my set.mat", "--dataset", "ecoli"]
         arguments += ["--passes", "3", "--folds", "4", "--scale", "none", "--seed", "5"]
         arguments = arguments if plan.names else arguments[:2]
-        assert plan.command().replace("'my set.mat'", "my set.mat") == " ".join(arguments)
+        assert shlex.split(plan.command()) == arguments
         main(arguments[1:])
     assert seen == plans
 
@@ -314,8 +315,12 @@ def test_vowpal_wabbit_predicts_each_row_before_it_learns_it():
         before = rivals.VowpalWabbit("logistic")
         before.progressive_fit(p.X[:n], p.Y[np.arange(n)])
         assert before.predict(p.X[n : n + 1]) == predicted[n]
-    as_sparse = clone(model).progressive_fit(sparse.csr_array(p.X), p.Y)
-    assert as_sparse.tolist() == predicted.tolist()
+
+
+def test_vowpal_wabbit_is_told_where_values_are_not_0():
+    X = np.array([[0.0, 2.0, 0.5], [0.0, 0.0, 0.0]])
+    for rows in (X, sparse.csr_array(X)):
+        assert list(rivals._texts(rows)) == [" | 1:2 2:0.5", " | "]
 
 
 def test_vowpal_wabbit_learns_more_in_more_passes():
@@ -326,6 +331,22 @@ def test_vowpal_wabbit_learns_more_in_more_passes():
         for n in (1, 20)
     ]
     assert errors[1] < errors[0]
+
+
+def test_a_set_that_is_named_must_be_there_and_others_may_be_missing(monkeypatch):
+    load = oneof.datasets.load
+
+    def only_ecoli(name):
+        if name == "ecoli":
+            return load(name)
+        raise oneof.datasets.DatasetUnavailable(f"{name} is not here")
+
+    monkeypatch.setattr(oneof.datasets, "load", only_ecoli)
+    found, left_out = problems(Plan(passes=(1,)))
+    assert {p.name for p in found} == {"ecoli"}
+    assert "lost is not here" in left_out
+    with pytest.raises(OSError, match="lost is not here"):
+        problems(Plan(("ecoli", "lost")))
 
 
 def test_a_file_of_partial_labels_is_a_problem_and_names_must_differ(tmp_path):
