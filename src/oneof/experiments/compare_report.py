@@ -37,9 +37,9 @@ the training rows, means over the folds. The best member is the one that the tru
 afterwards; Hedge should lose no more than {100 * ASKED:g} point to it (✓).</p>"""
 
 _DETAILS = """
-<p>Errors in per cent. <i>Progressive</i>: of the first pass, each prediction made before its row
-was learnt. <i>Held out</i>: ± the standard error over the folds; in grey the mistakes that the
-setting was chosen by. The best is bold.</p>"""
+<p>Errors in per cent. <i>Held out</i>: ± the standard error over the folds; in grey the mistakes
+that the setting was chosen by. <i>Progressive</i>: of the first pass, each prediction made before
+its row was learnt. The best is bold.</p>"""
 
 
 def page(found: Comparison, record: Mapping[str, Any]) -> str:
@@ -65,7 +65,7 @@ def page(found: Comparison, record: Mapping[str, Any]) -> str:
 def _head(found: Comparison, rows: Sequence[CompareRow], record: Mapping[str, Any]) -> str:
     facts = [
         (f"{len(dict.fromkeys(row.learner for row in rows))}", "learners"),
-        (f"{len(found.problems)}", "sets, each size of candidates counted"),
+        (f"{len(found.problems)}", "data sets, each size of sets counted"),
         (f"{found.plan.folds}", "folds"),
         (f"{sum(record['seconds'].values()):.0f} s", "for all of it"),
     ]
@@ -82,7 +82,7 @@ def _brief(rows: Sequence[CompareRow]) -> str:
         hedge = _least(row for row in mine if row.learner == "hedge")
         rival = _least(row for row in mine if row.learner.startswith("vw-"))
         lines.append(
-            f'<td class="whole">{_problem(first)}</td><td class="number">{first.passes}</td>'
+            f'<td>{_problem(first)}</td><td class="number">{first.passes}</td>'
             f"<td>{_name(best.learner) if best else ''}</td>{_error(best)}{_error(hedge)}"
             f"{_error(rival)}"
         )
@@ -100,7 +100,7 @@ def _beside_members(rows: Sequence[MemberRow]) -> str:
         look, mark = ("good", "✓") if row.difference <= ASKED else ("bad", "✗")
         difference = f"{100 * row.difference:+.1f}".replace("-", "−")
         lines.append(
-            f'<td class="whole">{_problem(row)}</td><td class="number">{100 * row.hedge:.1f}</td>'
+            f'<td>{_problem(row)}</td><td class="number">{100 * row.hedge:.1f}</td>'
             f'<td class="number">{100 * row.best:.1f}</td>'
             f'<td class="number {look}">{difference} {mark}</td>'
             f"<td>{escape(row.best_member)}</td>"
@@ -151,9 +151,9 @@ def _learners(rows: Sequence[CompareRow]) -> str:
             _error(row, is_best=row is best, with_mistakes=True)
             for best, row in zip(bests, (found.get((learner, n)) for n in passes), strict=True)
         )
-        name = f'<td class="whole">{_name(learner)}</td>'
-        lines.append(f'{name}<td class="{kind}">{100 * error:.1f}</td>{cells}')
-    names = ("progressive", *(f"held out, {times(n)}" for n in passes))
+        progress = f'<td class="{kind}">{100 * error:.1f}</td>'
+        lines.append(f"<td>{_name(learner)}</td>{cells}{progress}")
+    names = (*(f"held out, {times(n)}" for n in passes), "progressive")
     heads = "".join(f'<th class="number">{name}</th>' for name in names)
     return table(f"<th>learner</th>{heads}", lines)
 
@@ -162,7 +162,7 @@ def _settings(rows: Sequence[CompareRow]) -> str:
     passes = list(dict.fromkeys(row.passes for row in rows))
     chosen = {(row.learner, row.passes): row.chosen or "defaults" for row in rows}
     lines = [
-        f'<td class="whole">{_name(learner)}</td>'
+        f"<td>{_name(learner)}</td>"
         + "".join(f"<td>{escape(chosen[learner, n])}</td>" for n in passes)
         for learner in dict.fromkeys(row.learner for row in rows)
     ]
