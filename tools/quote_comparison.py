@@ -62,16 +62,9 @@ def summary(record: dict) -> str:
         f'`scale="{plan["scale"]}"`'
         f"{f', Vowpal Wabbit {rival}' if rival else ''}, by the command\n\n"
         f"```console\n$ {record['command']}\n```\n\n"
-        "which takes "
-        f"{minutes(sum(record['seconds'].values()))} on {record['machine']['cores']} cores. Its "
-        "report holds more: progressive errors, every set and size after every number of passes, "
-        "the settings chosen, and each fold as CSV.\n"
+        "The report of that run holds more: progressive errors, every set and size after every "
+        "number of passes, the settings chosen, and each fold as CSV.\n"
     )
-
-
-def minutes(seconds: float) -> str:
-    """Write how long it took."""
-    return f"{seconds / 60:.0f} minutes" if seconds >= 90 else f"{seconds:.0f} seconds"
 
 
 def accuracies(rows: list[CompareRow], columns: list[tuple[str, int | None, int]]) -> str:
