@@ -9,11 +9,13 @@ ifneq ($(wildcard ../shared/data),)
 export ONEOF_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: help run quote test check unit examples sanitize fuzz bench clean
+.PHONY: help run quote compare quote-comparison test check unit examples sanitize fuzz bench clean
 
 help:
 	@echo "make run       rerun the paper's experiments; prints where the report is"
 	@echo "make quote     quote the last run in README and docs"
+	@echo "make compare   every learner on every data set; prints where the report is"
+	@echo "make quote-comparison  quote the last comparison in docs/which-learner.md"
 	@echo "make test      all checks: style, types, tests, examples"
 	@echo "make bench     the speed claims, as ratios with their targets"
 	@echo "make sanitize  the kernel tests under address and undefined-behaviour sanitizers"
@@ -26,6 +28,13 @@ run: $(VENV)/installed
 # After `make run`: its claims and a figure into README and docs.
 quote: $(VENV)/installed
 	$(PY) tools/quote_reproduction.py reproduction
+
+# With the package vowpalwabbit in the environment, it is compared, too.
+compare: $(VENV)/installed
+	$(VENV)/bin/oneof compare
+
+quote-comparison: $(VENV)/installed
+	$(PY) tools/quote_comparison.py comparison
 
 test: check unit examples
 

@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import time
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -19,6 +18,7 @@ from oneof.cli import main
 from oneof.experiments import Spec, Watcher, plots, reproduce
 from oneof.experiments import folder as report_folder
 from oneof.experiments.tables import ResultRow, RunRow, read_csv
+from pages import Loads, text_of
 
 FEW = ["--runs", "3", "--rounds", "200"]
 SMALL = ["--dataset", "ecoli", "--dataset", "dermatology", *FEW]
@@ -134,24 +134,6 @@ def test_the_manifest_says_what_is_needed(out):
     assert set(TABLES) < record["files"].keys()
 
 
-class Loads(HTMLParser):
-    """Collects everything that a browser would fetch."""
-
-    def __init__(self, page):
-        super().__init__()
-        self.found, self.tags, self.text = [], [], []
-        self.feed(page)
-        self.found += re.findall(r"url\(([^)]*)\)|@import", page)
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
-        fetched = {"src", "href", "xlink:href", "srcset", "data", "poster", "action"}
-        self.found += [value for name, value in attrs if name in fetched]
-
-    def handle_data(self, data):
-        self.text.append(data)
-
-
 def test_the_report_is_one_file_that_loads_nothing(out):
     page = Loads((out / "report.html").read_text())
     assert page.found  # the marks of the curves, each defined in the page itself
@@ -161,7 +143,7 @@ def test_the_report_is_one_file_that_loads_nothing(out):
 
 def test_the_report_tells_everything(out):
     page = (out / "report.html").read_text()
-    text = " ".join("".join(Loads(page).text).split())
+    text = text_of(page)
     assert page.count("<svg role=") == 3 + 2 + 3
     for row in read_csv(out / "results.csv", ResultRow):
         assert f"{100 * row.error:.1f} ± {100 * row.error_se:.1f}" in text

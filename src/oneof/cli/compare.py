@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -36,8 +37,9 @@ def compare(
     """Compare all learners, with settings chosen by their mistakes, never by the truth.
 
     Each fold is held out once; on the others every learner tries its settings and keeps the one
-    that predicted outside the candidates least often. OUT holds the table as CSV and as a page,
-    and a figure. With vowpalwabbit installed, its csoaa learners are in the table, too.
+    that predicted outside the candidates least often. OUT holds one page with all tables and
+    figures, and these as files. Where the package vowpalwabbit is installed, its csoaa learners
+    are compared, too.
 
     For example:
 
@@ -45,20 +47,16 @@ def compare(
 
     - oneof compare --dataset mine.mat
     """
-    from rich.console import Console
-
+    from oneof.cli.outcome import show_comparison
     from oneof.cli.progress import Progress
     from oneof.experiments.comparison import comparison
+    from oneof.experiments.problems import Plan
 
+    start = time.perf_counter()
+    plan = Plan(tuple(dataset or ()), tuple(passes or (1, 20)), folds, scale, seed)
     with Progress() as progress:
         try:
-            found = comparison(
-                out, dataset or (), passes or (1, 20), folds, scale, seed, jobs, progress
-            )
+            found = comparison(plan, out, n_jobs=jobs, watcher=progress)
         except KeyboardInterrupt:
-            raise Interrupted(f"interrupted: nothing was written to {out}") from None
-    console = Console(markup=False, highlight=False)
-    for reason in found.notes:
-        console.print(f"Left out: {reason}", style="yellow")
-    console.print(found.table(), soft_wrap=True)
-    console.print(f"The report is in {out / 'report.md'}", style="bold", soft_wrap=True)
+            raise Interrupted(progress.interrupted(out)) from None
+    show_comparison(found, out, time.perf_counter() - start)

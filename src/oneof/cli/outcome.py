@@ -1,8 +1,8 @@
-"""What `oneof reproduce` prints when it is done; no logic."""
+"""What `oneof reproduce` and `oneof compare` print when they are done; no logic."""
 
 from __future__ import annotations
 
-from itertools import zip_longest
+from itertools import groupby, zip_longest
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -11,11 +11,15 @@ from rich.text import Text
 
 from oneof.experiments import plots
 from oneof.experiments.claims import by_claim
+from oneof.experiments.compare_figures import sets_of, times
+from oneof.experiments.rivals import label_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from oneof.experiments.claims import ClaimRow
+    from oneof.experiments.compare import CompareRow
+    from oneof.experiments.comparison import Comparison
     from oneof.experiments.reproduce import Outcome
 
 _STYLES = {"reproduced": "green", "not reproduced": "red", "undecided": "yellow"}
@@ -39,6 +43,33 @@ def show(outcome: Outcome, out: Path, seconds: float) -> None:
     if not plots.is_available():
         console.print(plots.MISSING, style="yellow")
     console.print(f"The report is in {out / 'report.html'}", style="bold", soft_wrap=True)
+
+
+def show_comparison(found: Comparison, out: Path, seconds: float) -> None:
+    """Print what was left out, every learner on every set, and where the report is."""
+    console = Console(markup=False, highlight=False)
+    for reason in found.left_out:
+        console.print(f"Left out: {reason}", style="yellow")
+    for (name, size, passes), group in groupby(found.summary(), key=lambda row: row[:3]):
+        console.print(f"{name}, {sets_of(size)}, {times(passes)}", style="bold")
+        console.print(_learners_table(sorted(group, key=lambda row: row.held_out_error)))
+    names = ", ".join(dict.fromkeys(p.name for p in found.problems))
+    console.print(f"{names}: {found.plan.folds} folds in {seconds:.0f} s", soft_wrap=True)
+    if not plots.is_available():
+        console.print(plots.MISSING, style="yellow")
+    console.print(f"The report is in {out / 'report.html'}", style="bold", soft_wrap=True)
+
+
+def _learners_table(rows: list[CompareRow]) -> Table:
+    """Tabulate the learners, the best first."""
+    table = Table(box=None, padding=(0, 2))
+    for name in ("learner", "held-out error", "mistakes", "progressive error"):
+        table.add_column(name, justify="left" if name == "learner" else "right")
+    for row in rows:
+        se = "" if row.se is None else f" ± {row.se:.3f}"
+        errors = (f"{row.mistakes:.3f}", f"{row.progressive_error:.3f}")
+        table.add_row(label_of(row.learner), f"{row.held_out_error:.3f}{se}", *errors)
+    return table
 
 
 def _claims_table(rows: list[ClaimRow]) -> Table:

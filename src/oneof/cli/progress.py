@@ -11,6 +11,7 @@ from rich.progress import Progress as RichProgress
 from oneof.experiments import Watcher
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from types import TracebackType
 
 _WORDS = {
@@ -50,6 +51,12 @@ class Progress(Watcher):
         """Count units of the stage as done."""
         if self._task is not None:
             self._bar.advance(self._task, units)
+
+    def interrupted(self, out: Path) -> str:
+        """Say what an interruption at this stage leaves in the folder of the report."""
+        if self.stage == "files":
+            return f"interrupted while writing: every file in {out} is whole, but some may be old"
+        return f"interrupted ({self.stage}): nothing was written to {out}"
 
     def __enter__(self) -> Self:
         self._bar.start()

@@ -73,11 +73,5 @@ def reproduce(
         try:
             outcome = reproduced(spec, out, required=dataset or (), n_jobs=jobs, watcher=progress)
         except KeyboardInterrupt:
-            raise Interrupted(_interrupted(progress.stage, out)) from None
+            raise Interrupted(progress.interrupted(out)) from None
     show(outcome, out, time.perf_counter() - start)
-
-
-def _interrupted(stage: str, out: Path) -> str:
-    if stage == "files":
-        return f"interrupted while writing: every file in {out} is whole, but some may be old"
-    return f"interrupted ({stage}): nothing was written to {out}"

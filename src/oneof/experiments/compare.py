@@ -6,41 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.base import clone
 
-from oneof import ambiguity, datasets
-from oneof.datasets import DatasetUnavailable
-from oneof.experiments.rivals import VowpalWabbit, settings, words
+from oneof.experiments.rivals import cost_of, settings, words
+from oneof.experiments.workers import in_parallel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    import numpy.typing as npt
-
-    from oneof.candidates import CandidateSets
-
-# The sizes of generated candidate sets; None stands for the real ones.
-SETS: dict[str, tuple[int | None, ...]] = {
-    "lost": (None,),
-    "birdsong": (None,),
-    "digits": (2, 4, 6, 8),
-    "dermatology": (2, 4),
-    "ecoli": (2, 4, 6),
-    "satimage": (2, 4),
-    "usps": (2, 4, 6, 8),
-}
-
-
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """Rows, candidates over 0, 1, …, and the true codes, which only the evaluation sees."""
-
-    name: str
-    size: int | None
-    X: Any
-    Y: CandidateSets
-    y: npt.NDArray[np.int64]
+    from oneof.experiments.problems import Ints, Plan, Problem
 
 
 class FoldRow(NamedTuple):
@@ -72,54 +46,110 @@ class CompareRow(NamedTuple):
     folds: int
 
 
-def problems(names: Iterable[str], seed: int) -> tuple[list[Problem], dict[str, str]]:
-    """Load sets by name or .mat file, with real candidates or generated ones; and why not."""
-    found, skipped = [], {}
-    for name in names:
-        is_file = name.endswith(".mat")
-        try:
-            data = datasets.load_partial_label_mat(name) if is_file else datasets.load(name)
-        except DatasetUnavailable as reason:
-            skipped[name] = str(reason)
-            continue
-        is_known = data.y >= 0
-        X, y, codes = data.X[is_known], data.y[is_known], np.arange(len(data.classes))
-        if data.candidates is not None:
-            found.append(Problem(data.name, None, X, data.candidates[is_known], y))
-            continue
-        for size in SETS.get(name) or (2, 4):
-            if size is not None and size < len(codes):
-                Y = ambiguity.uniform(y, size, classes=codes, random_state=seed)
-                found.append(Problem(data.name, size, X, Y, y))
-    return found, skipped
-
-
-def compare(
-    wanted: Sequence[Problem],
-    *,
-    passes: Sequence[int] = (1, 20),
-    folds: int = 10,
-    scale: str = "standardize",
-    seed: int = 0,
-    n_jobs: int = -1,
-    tell: Callable[[int], None] = lambda _: None,
-) -> list[FoldRow]:
-    """Train on all folds but one, choose settings by mistakes there, and test on that one.
+@dataclass(frozen=True, eq=False)
+class Attempt:
+    """One setting of a learner on one fold: what it is chosen by.
 
     With one pass, a setting's mistakes are its progressive ones: each row is predicted, then
     learnt. With more, rows that were learnt before are no test: the mistakes counted are those on
     the third and the last quarter of the training rows, predicted after all passes over the rows
     before them.
     """
-    jobs = [(p, n, fold) for p in wanted for n in passes for fold in range(folds)]
-    results = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(_fold)(p, n, fold, folds, scale, seed) for p, n, fold in jobs
-    )
-    rows: list[FoldRow] = []
-    for found in results:
-        rows += found
-        tell(1)
-    return rows
+
+    problem: Problem
+    passes: int
+    learner: str
+    setting: Any
+    fold: int
+    plan: Plan
+
+    @property
+    def cost(self) -> float:
+        """What it takes, beside others."""
+        return self.passes * cost_of(self.setting, self.problem.X)
+
+    def __call__(self) -> float:
+        """Return the share of mistakes."""
+        train, _ = self.problem.split(self.fold, self.plan)
+        if self.passes == 1:
+            return once(self.problem, self.setting, train)[1]
+        quarters = np.array_split(train, 4)
+        X, Y = self.problem.X, self.problem.Y
+        wrong = 0
+        for k in (2, 3):
+            model = self.fitted(np.concatenate(quarters[:k]))
+            wrong += int(np.sum(~Y[quarters[k]].contains(model.predict(X[quarters[k]]))))
+        return wrong / (len(quarters[2]) + len(quarters[3]))
+
+    def fitted(self, rows: Ints) -> Any:
+        """Return a model that has learnt rows as often as asked for."""
+        model = clone(self.setting).set_params(max_iter=self.passes, random_state=self.plan.seed)
+        return model.fit(self.problem.X[rows], self.problem.Y[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """A learner with the setting that it chose, on the fold that was held out."""
+
+    chosen: Attempt
+    mistakes: float
+
+    @property
+    def cost(self) -> float:
+        """What it takes, beside others."""
+        return self.chosen.cost
+
+    def __call__(self) -> FoldRow:
+        """Learn all folds but one, and test on that one."""
+        one = self.chosen
+        p, (train, test) = one.problem, one.problem.split(one.fold, one.plan)
+        model, _, progressive = once(p, one.setting, train)
+        if one.passes > 1:
+            model = one.fitted(train)
+        held_out = float(np.mean(model.predict(p.X[test]) != p.y[test]))
+        key = (p.name, p.size, one.passes, one.learner, one.fold, words(one.setting))
+        return FoldRow(*key, self.mistakes, progressive, held_out)
+
+
+def compare(
+    wanted: Sequence[Problem],
+    plan: Plan,
+    *,
+    n_jobs: int = -1,
+    tell: Callable[[int], None] = lambda _: None,
+) -> list[FoldRow]:
+    """Let every learner choose a setting on every fold and test it; the rows come in that order.
+
+    What is done is told in millionths of all.
+    """
+    choices = [
+        [Attempt(p, passes, learner, setting, fold, plan) for setting in tried]
+        for p in wanted
+        for passes in plan.passes
+        for fold in range(plan.folds)
+        for learner, tried in settings(plan.scale).items()
+    ]
+    attempts = [attempt for tried in choices for attempt in tried]
+    unit = 1e-6 * (sum(a.cost for a in attempts) + sum(tried[0].cost for tried in choices))
+
+    def done(job: Attempt | HeldOut) -> None:
+        tell(round(job.cost / unit))
+
+    found = iter(in_parallel(attempts, n_jobs, done))
+    tests = []
+    for tried in choices:
+        mistakes = [next(found) for _ in tried]
+        best = int(np.argmin(mistakes))
+        tests.append(HeldOut(tried[best], mistakes[best]))
+    return in_parallel(tests, n_jobs, done)
+
+
+def once(p: Problem, setting: Any, rows: Ints) -> tuple[Any, float, float]:
+    """Learn one pass; return the model, the share of mistakes, and that of errors."""
+    model = clone(setting)
+    predicted = model.progressive_fit(p.X[rows], p.Y[rows], classes=p.Y.classes)
+    mistakes = float(np.mean(~p.Y[rows].contains(predicted)))
+    return model, mistakes, float(np.mean(predicted != p.y[rows]))
 
 
 def summary(rows: Iterable[FoldRow]) -> list[CompareRow]:
@@ -142,64 +172,3 @@ def _averages(rows: list[FoldRow]) -> tuple[Any, ...]:
         float(errors.std(ddof=1) / np.sqrt(n)) if n > 1 else None,
         n,
     )
-
-
-def _fold(p: Problem, passes: int, fold: int, folds: int, scale: str, seed: int) -> list[FoldRow]:
-    order = np.random.default_rng([seed, 0]).permutation(len(p.y))
-    test = np.array_split(order, folds)[fold]
-    rng = np.random.default_rng([seed, 1, fold])
-    train = rng.permutation(np.setdiff1d(order, test))
-    rows = []
-    for learner, tried in settings(scale).items():
-        if learner.startswith("vw") and (passes > 1 or not isinstance(p.X, np.ndarray)):
-            continue
-        fits = [_once(p, setting, train) for setting in tried]
-        if passes == 1:
-            counts = [mistakes for _, mistakes, _ in fits]
-        else:
-            counts = [_unseen_mistakes(p, setting, train, passes, seed) for setting in tried]
-        best = int(np.argmin(counts))
-        model, mistakes, error = fits[best]
-        if passes > 1:
-            model, mistakes = _fitted(p, tried[best], train, passes, seed), counts[best]
-        held_out = float(np.mean(_codes(model, p.X[test]) != p.y[test]))
-        rows.append(
-            FoldRow(
-                p.name, p.size, passes, learner, fold, words(tried[best]), mistakes, error, held_out
-            )
-        )
-    return rows
-
-
-def _once(p: Problem, setting: Any, rows: npt.NDArray[np.int64]) -> tuple[Any, float, float]:
-    """Learn one pass; return the model, the share of mistakes, and that of errors."""
-    model = VowpalWabbit(setting.loss, setting.rate) if _is_vw(setting) else clone(setting)
-    predicted = model.progressive_fit(p.X[rows], p.Y[rows], classes=p.Y.classes)
-    mistakes = float(np.mean(~p.Y[rows].contains(predicted)))
-    return model, mistakes, float(np.mean(predicted != p.y[rows]))
-
-
-def _fitted(p: Problem, setting: Any, rows: npt.NDArray[np.int64], passes: int, seed: int) -> Any:
-    model = clone(setting).set_params(max_iter=passes, random_state=seed)
-    return model.fit(p.X[rows], p.Y[rows])
-
-
-def _unseen_mistakes(
-    p: Problem, setting: Any, rows: npt.NDArray[np.int64], passes: int, seed: int
-) -> float:
-    """Return the share of mistakes on quarters that were not learnt yet."""
-    quarters = np.array_split(rows, 4)
-    wrong = 0
-    for k in (2, 3):
-        model = _fitted(p, setting, np.concatenate(quarters[:k]), passes, seed)
-        wrong += int(np.sum(~p.Y[quarters[k]].contains(model.predict(p.X[quarters[k]]))))
-    return wrong / (len(quarters[2]) + len(quarters[3]))
-
-
-def _codes(model: Any, X: Any) -> npt.NDArray[np.int64]:
-    codes: npt.NDArray[np.int64] = np.asarray(model.predict(X))
-    return codes
-
-
-def _is_vw(setting: Any) -> bool:
-    return isinstance(setting, VowpalWabbit)

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 _PACKAGES = ("oneof", "numpy", "scipy", "scikit-learn", "joblib", "matplotlib")
 
 
-def versions() -> dict[str, str]:
+def versions(*others: str) -> dict[str, str]:
     """Name the version of Python and of every package that had a hand in the results."""
     found = {"python": platform.python_version()}
-    for package in _PACKAGES:
+    for package in (*_PACKAGES, *others):
         try:
             found[package] = version(package)
         except PackageNotFoundError:

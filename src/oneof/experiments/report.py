@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from html import escape
-from importlib.resources import files
 from itertools import groupby
 from operator import attrgetter
-from string import Template
 from typing import TYPE_CHECKING, Any
 
 from oneof.experiments import plots
 from oneof.experiments.claims import NOT_REPRODUCED, REPRODUCED, UNDECIDED, by_claim
+from oneof.experiments.pages import cards, day, framed, listed, origin, sample, table, title_of
 from oneof.experiments.run import count_rounds
 from oneof.experiments.spec import EXACT
 from oneof.experiments.tables import curve_rows, result_rows
@@ -27,7 +25,6 @@ if TYPE_CHECKING:
 
 _LOOKS = {REPRODUCED: "good", NOT_REPRODUCED: "bad", UNDECIDED: "open"}
 _MARKS = {REPRODUCED: "✓", NOT_REPRODUCED: "✗", UNDECIDED: "?"}
-_TITLES = {"usps": "USPS", "usps-resampled": "USPS, resampled", "mnist": "MNIST"}
 
 _INTRODUCTION = """
 <p>The experiments of Bhattacharjee and Manwani, <i>Online Algorithms for Multiclass Classification
@@ -94,15 +91,7 @@ def page(outcome: Outcome, record: Mapping[str, Any]) -> str:
         _theorems(outcome.theorems),
         _origin(outcome, record),
     )
-    folder = files("oneof.experiments")
-    css = (folder / "page.css").read_text(encoding="utf-8")
-    template = Template((folder / "page.html").read_text(encoding="utf-8"))
-    return template.substitute(css=css, body="\n".join(body))
-
-
-def title_of(dataset: str) -> str:
-    """Name a data set as a heading does."""
-    return _TITLES.get(dataset, dataset.capitalize())
+    return framed("oneof: the paper, run again", body)
 
 
 def _head(outcome: Outcome, record: Mapping[str, Any]) -> str:
@@ -119,18 +108,17 @@ def _head(outcome: Outcome, record: Mapping[str, Any]) -> str:
         (f"{sum(record['seconds'].values()):.0f} s", "for all of it"),
     ]
     facts = [*(claims if verdicts else ()), *work]
-    cards = "".join(f"<li><b>{number}</b> {what}</li>" for number, what in facts)
     return (
         f"<h1>The paper, run again</h1>{_INTRODUCTION}"
         f'<p class="soft">Protocol <b>{escape(spec.name)}</b>, seed {spec.seed}, '
-        f'{_day(record["finished"])}</p><ul class="facts">{cards}</ul>'
+        f"{day(record['finished'])}</p>{cards(facts)}"
     )
 
 
 def _claims(claims: Sequence[ClaimRow]) -> str:
     if not claims:
         return ""
-    cards = []
+    found = []
     for rows in by_claim(claims):
         first = rows[0]
         lines = "".join(
@@ -139,13 +127,13 @@ def _claims(claims: Sequence[ClaimRow]) -> str:
             f'<td class="number">{_difference(row)}</td></tr>'
             for row in rows
         )
-        cards.append(
+        found.append(
             f'<div class="claim {_LOOKS[first.claim_verdict]}"><p><b>{title_of(first.dataset)}, '
             f"sets of {first.size}:</b> {escape(first.text)} "
             f'<span class="soft whole">({_condition(first)})</span></p>'
             f'<p class="verdict">{first.claim_verdict}</p><table>{lines}</table></div>'
         )
-    return f'<h2>The claims</h2>{_RULE}<div class="claims">{"".join(cards)}</div>'
+    return f'<h2>The claims</h2>{_RULE}<div class="claims">{"".join(found)}</div>'
 
 
 def _curves(examples: Sequence[Examples], curves: Sequence[CurveRow]) -> str:
@@ -199,11 +187,9 @@ def _by_size(
             found = [{**exact, **own}.get(name) for name in learners]
             cells = "".join(cell(row, row is best) if row else "<td></td>" for row in found)
             name = f'<td class="whole">{title_of(dataset)}</td>'
-            lines.append(f'<tr>{name}<td class="number">{size}</td>{cells}</tr>')
+            lines.append(f'{name}<td class="number">{size}</td>{cells}')
     heads = "".join(f'<th class="number">{name}</th>' for name in ("size", *map(_name, learners)))
-    head, body = f"<tr><th>data set</th>{heads}</tr>", "".join(lines)
-    table = f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
-    return f'<div class="wide">{table}</div>'
+    return table(f"<th>data set</th>{heads}", lines)
 
 
 def _error(row: ResultRow, is_best: bool) -> str:
@@ -257,19 +243,12 @@ def _origin(outcome: Outcome, record: Mapping[str, Any]) -> str:
         f"{spec.seed}; {spec.runs} runs; {chosen}",
         **{f"data: {title_of(e.name)}": _facts(e) for e in outcome.examples},
         **{f"left out: {title_of(name)}": why for name, why in outcome.skipped.items()},
-        "versions": _listed(record["versions"]),
-        "machine": _listed(record["machine"]),
-        "seconds": _listed({k: f"{taken:.1f}" for k, taken in record["seconds"].items()}),
+        "versions": listed(record["versions"]),
+        "machine": listed(record["machine"]),
+        "seconds": listed({k: f"{taken:.1f}" for k, taken in record["seconds"].items()}),
         "again": "oneof reproduce --protocol manifest.json gives the same CSV files, byte for byte",
     }
-    items = "".join(
-        f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in facts.items()
-    )
-    return f"<h2>How this was made</h2><dl>{items}</dl>"
-
-
-def _day(moment: str) -> str:
-    return f"{datetime.fromisoformat(moment):%-d %B %Y, %H:%M %Z}"
+    return origin(facts)
 
 
 def _condition(row: ClaimRow) -> str:
@@ -285,10 +264,6 @@ def _facts(e: Examples) -> str:
     )
 
 
-def _listed(facts: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in facts.items())
-
-
 def _learners(rows: Sequence[CurveRow] | Sequence[ResultRow]) -> list[str]:
     """List the learners, those of exact labels last."""
     return sorted(dict.fromkeys(row.learner for row in rows), key=lambda name: name in EXACT)
@@ -302,13 +277,7 @@ def _name(learner: str) -> str:
 def _sample(learner: str) -> str:
     """Draw a piece of the learner's line, as the legend shows it."""
     style = plots.style_of(learner)
-    dashes = ' stroke-dasharray="7 4"' if style.linestyle == "--" else ""
-    marks = {"o": '<circle cx="24" cy="6" r="4"/>', "^": '<path d="M24 1l5 9h-10z"/>'}
-    color = plots.role_of(style.color)
-    return (
-        f'<svg viewBox="0 0 48 12" aria-hidden="true" fill="{color}" stroke="{color}">'
-        f'<path d="M0 6h48" stroke-width="2"{dashes}/>{marks.get(style.marker, "")}</svg>'
-    )
+    return sample(style.color, style.marker, style.linestyle)
 
 
 def _difference(row: ClaimRow) -> str:

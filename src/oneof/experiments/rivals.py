@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
-from itertools import product
+from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
 
-from oneof.catalogue import SINGLE, setting_of
+from oneof.catalogue import LEARNERS, SINGLE, setting_of
 from oneof.hedge import Hedge
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from oneof.candidates import CandidateSets
     from oneof.estimators import OnlineClassifier
 
@@ -24,6 +28,8 @@ _GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
     "logistic": {"eta0": (1.0, 2.0, 3.0, 5.0)},
 }
 _BETAS = {"beta": (1.0, 3.0, 10.0)}
+
+_SLOWER = 50  # times a learner of ours: its rows are written out as text, and read
 
 MISSING = "Vowpal Wabbit is left out: pip install vowpalwabbit"
 
@@ -49,8 +55,8 @@ def settings(scale: str) -> dict[str, list[Any]]:
         ]
     found["hedge"] = [Hedge(scale=scale)]
     if has_vowpal_wabbit():
-        for loss in ("hinge", "squared", "logistic"):
-            found[f"vw-csoaa-{loss}"] = [VowpalWabbit(loss, 0.5)]
+        for loss in ("squared", "logistic"):
+            found[f"vw-csoaa-{loss}"] = [VowpalWabbit(loss)]
     return found
 
 
@@ -61,46 +67,87 @@ def has_vowpal_wabbit() -> bool:
 
 def words(estimator: OnlineClassifier | VowpalWabbit) -> str:
     """Say how a setting differs from the defaults."""
-    if isinstance(estimator, VowpalWabbit):
-        return f"learning_rate={estimator.rate:g}"
     mine = setting_of(estimator).items()
     return ", ".join(f"{name}={value}" for name, value in mine if name != "scale")
 
 
-class VowpalWabbit:
+def label_of(learner: str) -> str:
+    """Name a learner as a Python program would, or as its own command does.
+
+    Examples
+    --------
+    >>> from oneof.experiments.rivals import label_of
+    >>> label_of("soft-pegasos"), label_of("vw-csoaa-logistic")
+    ('SoftPegasos', 'Vowpal Wabbit, csoaa, logistic')
+    """
+    if learner.startswith("vw-"):
+        return learner.replace("vw", "Vowpal Wabbit").replace("-", ", ")
+    return LEARNERS[learner].__name__
+
+
+def cost_of(estimator: OnlineClassifier | VowpalWabbit, X: Any) -> float:
+    """Estimate what one pass takes, in values that a learner of ours learns from."""
+    n_values = X.nnz if sparse.issparse(X) else X.size
+    return float(n_values * (_SLOWER if isinstance(estimator, VowpalWabbit) else 1))
+
+
+class VowpalWabbit(BaseEstimator):  # type: ignore[misc]
     """Its reduction to one cost per class: 0 for candidates, 1 for all others.
 
     It scales features and steps by itself (its defaults: adaptive, normalised, invariant).
     """
 
-    def __init__(self, loss: str, rate: float) -> None:
+    def __init__(
+        self, loss: str = "squared", rate: float = 0.5, max_iter: int = 1, random_state: Any = None
+    ) -> None:
         self.loss, self.rate = loss, rate
+        self.max_iter, self.random_state = max_iter, random_state
 
     def progressive_fit(self, X: Any, Y: CandidateSets, classes: Any = None) -> Any:
-        """Learn once; return the class predicted for each row before it was learnt."""
+        """Learn once, in the given order; return the class predicted for each row before it."""
         del classes  # Y knows them
+        examples = self._begun(X, Y)
+        predicted = [self._learnt(example) for example in examples]
+        self._end(examples)
+        return np.array(predicted)
+
+    def fit(self, X: Any, Y: CandidateSets) -> Any:
+        """Learn `max_iter` passes, each in an order of its own."""
+        rng = np.random.default_rng(self.random_state)
+        examples = self._begun(X, Y)
+        for _ in range(self.max_iter):
+            for i in rng.permutation(len(examples)):
+                self._learnt(examples[i])
+        self._end(examples)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Return the class with the least cost of each row."""
+        return np.array([self._vw.predict(text) - 1 for text in _texts(X)])
+
+    def _begun(self, X: Any, Y: CandidateSets) -> list[Any]:
         from vowpalwabbit import Workspace
 
         self._vw = Workspace(
             f"--csoaa {Y.classes.size} --loss_function {self.loss} -l {self.rate} --quiet"
         )
-        self._n_classes = Y.classes.size
-        return self.learn_more(X, Y)
-
-    def learn_more(self, X: Any, Y: CandidateSets) -> Any:
-        """Learn on; return what was predicted before."""
         costs = 1 - np.asarray(Y.to_indicator())
-        predicted = []
-        for x, row in zip(X, costs, strict=True):
-            text = " ".join(f"{k + 1}:{cost}" for k, cost in enumerate(row)) + _features(x)
-            predicted.append(self._vw.predict(_features(x)) - 1)
-            self._vw.learn(text)
-        return np.array(predicted)
+        labels = (" ".join(f"{k}:{cost}" for k, cost in enumerate(row, 1)) for row in costs)
+        return [self._vw.parse(a + b) for a, b in zip(labels, _texts(X), strict=True)]
 
-    def predict(self, X: Any) -> Any:
-        """Return the class with the least cost of each row."""
-        return np.array([self._vw.predict(_features(x)) - 1 for x in X])
+    def _learnt(self, example: Any) -> int:
+        """Learn an example; return the class that was predicted before."""
+        self._vw.learn(example)
+        return int(example.get_multiclass_prediction()) - 1
+
+    def _end(self, examples: list[Any]) -> None:
+        for example in examples:
+            self._vw.finish_example(example)
 
 
-def _features(x: Any) -> str:
-    return " | " + " ".join(f"{j}:{x[j]:.7g}" for j in np.flatnonzero(x))
+def _texts(X: Any) -> Iterator[str]:
+    """Write rows as Vowpal Wabbit reads them."""
+    rows = sparse.csr_array(X)
+    for start, stop in pairwise(rows.indptr.tolist()):
+        pairs = zip(rows.indices[start:stop].tolist(), rows.data[start:stop].tolist(), strict=True)
+        yield " | " + " ".join([f"{j}:{value:.7g}" for j, value in pairs])

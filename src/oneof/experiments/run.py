@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from joblib import Parallel, delayed
 
 from oneof.experiments.rounds import Cell, Ints, Job, Play, checkpoints
 from oneof.experiments.spec import EXACT, Spec, is_tuned
-from oneof.experiments.workers import finished_workers
+from oneof.experiments.workers import in_parallel
 
 if TYPE_CHECKING:
     from oneof.experiments.examples import Examples
@@ -195,26 +193,9 @@ def _jobs(
 def _in_parallel(
     jobs: list[Job], n_jobs: int, on_rounds: OnRounds
 ) -> Iterator[tuple[Examples, list[tuple[Ints, Ints]]]]:
-    """Do the jobs, the longest first; return each data set's outcomes in the order of `jobs`."""
-    order = sorted(range(len(jobs)), key=lambda i: -jobs[i].cost)
-    parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator_unordered")
-    outcomes: dict[int, tuple[Ints, Ints]] = {}
-    with finished_workers():
-        arriving = parallel(delayed(_numbered)(i, jobs[i]) for i in order)
-        try:
-            for i, outcome in arriving:
-                outcomes[i] = outcome
-                on_rounds(jobs[i].n_rounds)
-        except BaseException:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # joblib regrets every job that is given up
-                arriving.close()
-            raise
+    """Do the jobs; return each data set's outcomes in the order of `jobs`."""
+    outcomes = in_parallel(jobs, n_jobs, lambda job: on_rounds(job.n_rounds))
     by_dataset: dict[str, tuple[Examples, list[tuple[Ints, Ints]]]] = {}
-    for i, job in enumerate(jobs):
-        by_dataset.setdefault(job.examples.name, (job.examples, []))[1].append(outcomes[i])
+    for job, outcome in zip(jobs, outcomes, strict=True):
+        by_dataset.setdefault(job.examples.name, (job.examples, []))[1].append(outcome)
     return iter(by_dataset.values())
-
-
-def _numbered(i: int, job: Job) -> tuple[int, tuple[Ints, Ints]]:
-    return i, job()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args, get_type_hints
 
 import numpy as np
 
@@ -155,4 +155,5 @@ def _cell(value: Any) -> str:
 def _value(hint: Any, text: str) -> Any:
     if hint in (str, int, float):
         return hint(text)
-    return float(text) if text else None
+    kind, _ = get_args(hint)  # a kind, or None
+    return kind(text) if text else None
