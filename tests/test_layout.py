@@ -12,7 +12,7 @@ ORDER = [
     "_kernels", "labels", "packing", "candidates",
     "readers",
     "rules", "rows", "metrics", "model", "team",
-    "estimators", "logistic", "passive_aggressive", "soft", "hedge",
+    "online", "estimators", "logistic", "passive_aggressive", "soft", "hedge",
     "catalogue", "frames", "open_classifier", "persistence", "ambiguity", "datasets",
     "writers", "streaming",
     "theory", "experiments", "river", "cli", "__main__",

@@ -15,7 +15,7 @@ from oneof.passive_aggressive import (
 from oneof.soft import SoftPegasos, SoftPerceptron
 
 if TYPE_CHECKING:
-    from oneof.estimators import OnlineClassifier
+    from oneof.online import OnlineClassifier
 
 # A new learner joins here; its parameters are those of its constructor.
 SINGLE: dict[str, type[OnlineClassifier]] = {

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
-from oneof.estimators import OnlineClassifier
 from oneof.logistic import CandidateLogistic
+from oneof.online import OnlineClassifier
 from oneof.passive_aggressive import MaxPassiveAggressive, SoftPassiveAggressive
 from oneof.rules import Flag, Learner, Number
 from oneof.soft import SoftPerceptron

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from oneof.estimators import OnlineClassifier
 from oneof.metrics import softmax
+from oneof.online import OnlineClassifier
 
 
 class CandidateLogistic(OnlineClassifier):

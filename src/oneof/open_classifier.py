@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from oneof import frames, packing
-from oneof.estimators import OnlineClassifier
 from oneof.labels import Array, checked, encode, given_classes, refuse_unknown
+from oneof.online import OnlineClassifier
 from oneof.rows import Rows, plain_name
 from oneof.rules import Number
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from oneof.estimators import AvgPerceptron, OnlineClassifier
+from oneof.estimators import AvgPerceptron
 from oneof.open_classifier import OpenClassifier
 
 try:
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     import pandas as pd
+
+    from oneof.online import OnlineClassifier
 
 __all__ = ["AverageSetSize", "CandidateAccuracy", "Candidates", "RiverClassifier"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from oneof.estimators import OnlineClassifier
+from oneof.online import OnlineClassifier
 
 
 class SoftPerceptron(OnlineClassifier):

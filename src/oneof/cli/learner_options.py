@@ -14,7 +14,7 @@ from oneof.cli.options import READING, one_of, with_options
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from oneof.estimators import OnlineClassifier
+    from oneof.online import OnlineClassifier
 
 # Epochs and their order are the command's own; these follow below by name.
 _NOT_OFFERED = {"max_iter", "shuffle", "warm_start", "random_state"}

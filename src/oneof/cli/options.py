@@ -12,7 +12,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from oneof.estimators import OnlineClassifier
+    from oneof.online import OnlineClassifier
     from oneof.readers import Source
 
 Files = Annotated[

@@ -28,7 +28,7 @@ from oneof.streaming.training import Stopped, Training
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from oneof.estimators import OnlineClassifier
+    from oneof.online import OnlineClassifier
     from oneof.readers import Source
 
 _BATCH = 8192

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from oneof.candidates import CandidateSets
-    from oneof.estimators import OnlineClassifier
+    from oneof.online import OnlineClassifier
 
 # Steps of features scaled to variance 1.
 _STEPS, _PRICES = (0.01, 0.1, 1.0), (0.001, 0.003, 0.01, 0.03, 0.1)

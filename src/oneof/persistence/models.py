@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
 
-    from oneof.estimators import OnlineClassifier
+    from oneof.online import OnlineClassifier
 
 Array = npt.NDArray[Any]
 

@@ -13,7 +13,7 @@ from oneof.persistence.layout import fault
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from oneof.estimators import OnlineClassifier
+    from oneof.online import OnlineClassifier
 
 Array = npt.NDArray[Any]
 

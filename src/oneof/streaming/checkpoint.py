@@ -13,7 +13,7 @@ from oneof.streaming.pieces import Order, Place
 if TYPE_CHECKING:
     import os
 
-    from oneof.estimators import OnlineClassifier
+    from oneof.online import OnlineClassifier
     from oneof.readers import Source
 
 _WORDS = {

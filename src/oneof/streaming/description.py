@@ -10,7 +10,7 @@ from oneof.catalogue import name_of, setting_of
 from oneof.hedge import Hedge
 
 if TYPE_CHECKING:
-    from oneof.estimators import OnlineClassifier
+    from oneof.online import OnlineClassifier
     from oneof.persistence.models import ModelFile
 
 

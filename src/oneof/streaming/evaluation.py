@@ -9,7 +9,7 @@ import numpy as np
 from oneof.streaming.prediction import rows_of
 
 if TYPE_CHECKING:
-    from oneof.estimators import OnlineClassifier
+    from oneof.online import OnlineClassifier
     from oneof.readers import Batch
 
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from oneof.rows import Rows
 
 if TYPE_CHECKING:
-    from oneof.estimators import OnlineClassifier
+    from oneof.online import OnlineClassifier
 
 Array = npt.NDArray[Any]
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
 
-    from oneof.estimators import OnlineClassifier
+    from oneof.online import OnlineClassifier
     from oneof.readers import Source
 
 _EVERY = 5.0  # seconds between lines, once rounds no longer double so soon
