@@ -57,18 +57,21 @@ def times(passes: int) -> str:
 
 def _panel(ax: Axes, rows: Sequence[CompareRow]) -> None:
     learners = list(dict.fromkeys(row.learner for row in rows))
-    best = min(row.held_out_error for row in rows)
-    edge = min(1.0, max(_FAR * best, best + 0.05))
-    for place, passes in enumerate(dict.fromkeys(row.passes for row in rows)):
+    best, worst = (f(row.held_out_error + (row.se or 0.0) for row in rows) for f in (min, max))
+    edge = min(max(_FAR * best, best + 0.05), worst + 0.1 * (worst - best) + 0.01)
+    all_passes = list(dict.fromkeys(row.passes for row in rows))
+    for place, passes in enumerate(all_passes):
         color, marker = LOOKS[place % len(LOOKS)]
         mine = [row for row in rows if row.passes == passes]
         ys = [learners.index(row.learner) for row in mine]
         look: dict[str, Any] = {"color": color, "marker": marker, "linestyle": ""}
         xs, spread = [row.held_out_error for row in mine], [row.se or 0.0 for row in mine]
         ax.errorbar(xs, ys, xerr=spread, elinewidth=1, label=times(passes), **look)
+        above = 0.45 * (place - (len(all_passes) - 1) / 2)
         for y, x in zip(ys, xs, strict=True):
             if x > edge:
-                ax.annotate(f"{x:.2f} →", (edge, y), color=color, ha="right", va="center", size=7)
+                at = (edge, y + above)
+                ax.annotate(f"{x:.2f} →", at, color=color, ha="right", va="center", size=6)
     left, _ = ax.get_xlim()
     ax.set_xlim(max(0.0, min(left, best - 0.03 * edge)), edge)
     ax.set_ylim(len(learners) - 0.5, -0.5)
