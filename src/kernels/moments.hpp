@@ -34,42 +34,37 @@ struct Moments {
 };
 
 // z = (x − mean)·√n / √spread for all d features; first x joins the moments (Welford's update), if
-// they are learning.
+// they are learning. Moments and z are read and written eight at a time and have room for that.
 template <bool IsLearning, class T>
 void standardize(const Moments& m, const T* x, int64_t d, T* z) {
     using Eight = vec<double, 64>;
-    auto eight = [&](const T* from, double* mean_at, double* spread_at, T* to) {
-        vec<T, 8 * int(sizeof(T))> part;
+    using Values = vec<T, 8 * int(sizeof(T))>;
+    auto eight = [&](const T* from, int64_t j) __attribute__((always_inline)) {
+        Values part;
         Eight mean, spread;
         __builtin_memcpy(&part, from, sizeof(part));
-        __builtin_memcpy(&mean, mean_at, sizeof(mean));
-        __builtin_memcpy(&spread, spread_at, sizeof(spread));
-        Eight rest = __builtin_convertvector(part, Eight) - mean;
+        __builtin_memcpy(&mean, m.mean + j, sizeof(mean));
+        __builtin_memcpy(&spread, m.spread + j, sizeof(spread));
+        const Eight value = __builtin_convertvector(part, Eight);
+        Eight rest = value - mean;
         if constexpr (IsLearning) {
             const Eight before = rest;
             mean += before * m.share;
-            rest = __builtin_convertvector(part, Eight) - mean;
+            rest = value - mean;
             spread += before * rest;
-            __builtin_memcpy(mean_at, &mean, sizeof(mean));
-            __builtin_memcpy(spread_at, &spread, sizeof(spread));
+            __builtin_memcpy(m.mean + j, &mean, sizeof(mean));
+            __builtin_memcpy(m.spread + j, &spread, sizeof(spread));
         }
         const Eight scaled = rest * (inverse_root<kRootSteps<T>>(spread) * m.root);
-        part = __builtin_convertvector(scaled, decltype(part));
-        __builtin_memcpy(to, &part, sizeof(part));
+        part = __builtin_convertvector(scaled, Values);
+        __builtin_memcpy(z + j, &part, sizeof(part));
     };
     int64_t j = 0;
-    for (; j + 8 <= d; j += 8) eight(x + j, m.mean + j, m.spread + j, z + j);
+    for (; j + 8 <= d; j += 8) eight(x + j, j);
     if (j == d) return;
-    T last[8] = {}, out[8];
-    double mean[8] = {}, spread[8] = {};
-    const size_t n = size_t(d - j);
-    __builtin_memcpy(last, x + j, n * sizeof(T));
-    __builtin_memcpy(mean, m.mean + j, n * sizeof(double));
-    __builtin_memcpy(spread, m.spread + j, n * sizeof(double));
-    eight(last, mean, spread, out);
-    __builtin_memcpy(z + j, out, n * sizeof(T));
-    __builtin_memcpy(m.mean + j, mean, n * sizeof(double));
-    __builtin_memcpy(m.spread + j, spread, n * sizeof(double));
+    T last[8] = {};
+    for (int64_t i = j; i < d; ++i) last[i - j] = x[i];
+    eight(last, j);
 }
 
 // Gives the rows of another view scaled. Centred, a row holds all features, those that the matrix
@@ -85,11 +80,12 @@ public:
     ScaledRows(const oneof::Rows& rows, const oneof::Weights& w, char* scratch)
         : rows_(rows, scratch), weights_(w), n_features_(rows.n_features),
           scaled_(reinterpret_cast<T*>(scratch + inner_bytes(rows.n_features))),
-          raw_(scaled_ + w.n_features), before_(reinterpret_cast<double*>(raw_ + w.n_features)) {}
+          raw_(scaled_ + oneof::eights(w.n_features)),
+          before_(reinterpret_cast<double*>(raw_ + oneof::eights(w.n_features))) {}
 
     static int64_t scratch_bytes(const oneof::Rows& rows, const oneof::Weights& w) {
         return inner_bytes(rows.n_features) +
-               w.n_features * int64_t(2 * sizeof(T) + sizeof(double));
+               oneof::eights(w.n_features) * int64_t(2 * sizeof(T) + sizeof(double));
     }
     bool is_canonical(const RowType& row) const { return row.n >= 0; }
     bool are_long() const { return rows_.are_long(); }
