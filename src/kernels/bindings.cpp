@@ -143,8 +143,8 @@ struct Weights {
                 is_averaged, is_double, nullptr, nullptr};
         if (!moments) return;
         require(moments->shape(0) >= 1 && moments->shape(0) <= 2 &&
-                    int64_t(moments->shape(1)) >= oneof::eights(view.n_features),
-                "moments have one or two numbers for each feature, in eights");
+                    int64_t(moments->shape(1)) >= view.n_features,
+                "moments have one or two numbers for each feature");
         if (moments->shape(0) == 2) view.mean = moments->data() + moments->shape(1);
         view.spread = moments->data();
     }

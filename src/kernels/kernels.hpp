@@ -99,9 +99,6 @@ struct Kernels {
 
 constexpr int64_t kAlignment = 64;
 
-// Room for n numbers that are read and written eight at a time, as the moments are.
-constexpr int64_t eights(int64_t n) { return (n + 7) / 8 * 8; }
-
 // Elements from one feature's weights to the next: never splits a vector, never shares one.
 constexpr int64_t padded(int64_t n_classes, int64_t item) {
     int64_t bytes = n_classes * item;

@@ -4,24 +4,6 @@
 
 namespace ONEOF_ISA {
 
-// x^(−1/2) by Newton's method from a guess at the exponent, elementwise and in plain arithmetic, so
-// that every build gives the same bits: to float's precision after three steps, to double's after
-// four. 0 where x is 0, or so small that squares of differences say nothing.
-template <int Steps, class V>
-ONEOF_INLINE V inverse_root(V x) {
-    using Bits = vec<int64_t, sizeof(V)>;
-    Bits bits;
-    __builtin_memcpy(&bits, &x, sizeof(V));
-    bits = 0x5fe6eb50c7b537a9 - (bits >> 1);
-    V root;
-    __builtin_memcpy(&root, &bits, sizeof(V));
-    unroll<Steps>([&](auto) { root = root * (1.5 - 0.5 * x * root * root); });
-    return x > 1e-290 ? root : V{};
-}
-
-template <class T>
-inline constexpr int kRootSteps = sizeof(T) == 4 ? 3 : 4;
-
 // The moments after n rounds: of each feature its mean and Σ (x − mean)²; or, where rows are not
 // centred, Σ x² alone.
 struct Moments {
@@ -33,38 +15,29 @@ struct Moments {
           root(__builtin_sqrt(n)) {}
 };
 
-// z = (x − mean)·√n / √spread for all d features; first x joins the moments (Welford's update), if
-// they are learning. Moments and z are read and written eight at a time and have room for that.
+// A value of a feature by its deviation, √(spread/n); 0 where the spread is, or is so small that
+// squares of differences say nothing.
+ONEOF_INLINE double by_deviation(double value, double spread, double root) {
+    const double scaled = value * root / __builtin_sqrt(spread);
+    return spread > 1e-290 ? scaled : 0.0;
+}
+
+// z = (x − mean) by the deviation, for all d features; first x joins the moments (Welford's update),
+// if they are learning. Roots and quotients are the same however the compiler makes vectors of this.
 template <bool IsLearning, class T>
-void standardize(const Moments& m, const T* x, int64_t d, T* z) {
-    using Eight = vec<double, 64>;
-    using Values = vec<T, 8 * int(sizeof(T))>;
-    auto eight = [&](const T* from, int64_t j) __attribute__((always_inline)) {
-        Values part;
-        Eight mean, spread;
-        __builtin_memcpy(&part, from, sizeof(part));
-        __builtin_memcpy(&mean, m.mean + j, sizeof(mean));
-        __builtin_memcpy(&spread, m.spread + j, sizeof(spread));
-        const Eight value = __builtin_convertvector(part, Eight);
-        Eight rest = value - mean;
+void standardize(const Moments& m, const T* __restrict x, int64_t d, T* __restrict z) {
+    double *__restrict const means = m.mean, *__restrict const spreads = m.spread;
+    const double share = m.share, root = m.root;
+    for (int64_t j = 0; j < d; ++j) {
+        const double value = double(x[j]), before = value - means[j];
+        double rest = before, spread = spreads[j];
         if constexpr (IsLearning) {
-            const Eight before = rest;
-            mean += before * m.share;
-            rest = value - mean;
-            spread += before * rest;
-            __builtin_memcpy(m.mean + j, &mean, sizeof(mean));
-            __builtin_memcpy(m.spread + j, &spread, sizeof(spread));
+            means[j] += before * share;
+            rest = value - means[j];
+            spreads[j] = spread += before * rest;
         }
-        const Eight scaled = rest * (inverse_root<kRootSteps<T>>(spread) * m.root);
-        part = __builtin_convertvector(scaled, Values);
-        __builtin_memcpy(z + j, &part, sizeof(part));
-    };
-    int64_t j = 0;
-    for (; j + 8 <= d; j += 8) eight(x + j, j);
-    if (j == d) return;
-    T last[8] = {};
-    for (int64_t i = j; i < d; ++i) last[i - j] = x[i];
-    eight(last, j);
+        z[j] = T(by_deviation(rest, spread, root));
+    }
 }
 
 // Gives the rows of another view scaled. Centred, a row holds all features, those that the matrix
@@ -80,12 +53,11 @@ public:
     ScaledRows(const oneof::Rows& rows, const oneof::Weights& w, char* scratch)
         : rows_(rows, scratch), weights_(w), n_features_(rows.n_features),
           scaled_(reinterpret_cast<T*>(scratch + inner_bytes(rows.n_features))),
-          raw_(scaled_ + oneof::eights(w.n_features)),
-          before_(reinterpret_cast<double*>(raw_ + oneof::eights(w.n_features))) {}
+          raw_(scaled_ + w.n_features), before_(reinterpret_cast<double*>(raw_ + w.n_features)) {}
 
     static int64_t scratch_bytes(const oneof::Rows& rows, const oneof::Weights& w) {
         return inner_bytes(rows.n_features) +
-               oneof::eights(w.n_features) * int64_t(2 * sizeof(T) + sizeof(double));
+               w.n_features * int64_t(2 * sizeof(T) + sizeof(double));
     }
     bool is_canonical(const RowType& row) const { return row.n >= 0; }
     bool are_long() const { return rows_.are_long(); }
@@ -127,8 +99,7 @@ private:
                 before_[p] = m.spread[j];
                 m.spread[j] += x * x;
             }
-            const vec<double, 16> spread = {m.spread[j], 1.0};
-            scaled_[p++] = T(x * (inverse_root<kRootSteps<T>>(spread)[0] * m.root));
+            scaled_[p++] = T(by_deviation(x, m.spread[j], m.root));
         });
         return {scaled_, row.j, row.n};
     }

@@ -64,7 +64,7 @@ class OnlineModel:
         # Of each feature its spread and, if rows are centred, its mean; see moments.hpp.
         self._moments: Array | None = None
         if learner.standardize:
-            self._moments = _moments(1 + is_centred, max(n_features, 1))
+            self._moments = np.zeros((1 + is_centred, max(n_features, 1)))
         self._attach(room, n_features, n_classes)
         self._reach = 0.0  # no weight is larger
 
@@ -146,7 +146,7 @@ class OnlineModel:
         if n_rows > len(room) or n_classes > self._stride:
             room = self._larger_room(n_rows, n_classes)
         if self._moments is not None and n_features > self._moments.shape[1]:
-            kept, self._moments = self._moments, _moments(len(self._moments), len(room))
+            kept, self._moments = self._moments, np.zeros((len(self._moments), len(room)))
             self._moments[:, : kept.shape[1]] = kept
         self._attach(room, n_features, n_classes)
 
@@ -390,11 +390,6 @@ def _kernel_learner(learner: Learner) -> _kernels.Learner:
 
 def _overflow(row: int) -> ValueError:
     return ValueError(f"row {row} of X: its scores overflow: scale the features down")
-
-
-def _moments(n: int, n_features: int) -> Array:
-    """Return room for n numbers of each feature; the kernels take features by eights."""
-    return np.zeros((n, -(-n_features // 8) * 8))
 
 
 def _aligned_zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
