@@ -19,7 +19,7 @@ struct Moments {
 // squares of differences say nothing.
 ONEOF_INLINE double by_deviation(double value, double spread, double root) {
     const double scaled = value * root / __builtin_sqrt(spread);
-    return spread > 1e-290 ? scaled : 0.0;
+    return spread <= 1e-290 ? 0.0 : scaled;   // NaN stays NaN
 }
 
 // z = (x − mean) by the deviation, for all d features; first x joins the moments (Welford's update),
