@@ -16,10 +16,10 @@ struct Moments {
 };
 
 // A value of a feature by its deviation, √(spread/n); 0 where the spread is, or is so small that
-// squares of differences say nothing.
+// squares of differences say nothing; NaN where it is not finite.
 ONEOF_INLINE double by_deviation(double value, double spread, double root) {
-    const double scaled = value * root / __builtin_sqrt(spread);
-    return spread <= 1e-290 ? 0.0 : scaled;   // NaN stays NaN
+    const double scaled = value * root / __builtin_sqrt(spread) + 0.0 * spread;
+    return spread <= 1e-290 ? 0.0 : scaled;
 }
 
 // z = (x − mean) by the deviation, for all d features; first x joins the moments (Welford's update),
