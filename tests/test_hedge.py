@@ -129,6 +129,31 @@ def test_turns_do_not_show(order):
                 np.testing.assert_array_equal(state[name], value)
 
 
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e308])
+def test_a_bad_row_alone_changes_nothing(form, value):
+    """It is taken back without a copy of the weights: no member may learn before all have seen."""
+    X, Y, _ = plain_stream()
+    model = oneof.Hedge(members()).partial_fit(as_form(X, form), Y)
+    before = bits(model)
+    bad = X[:1].copy()
+    bad[0, 3] = value
+    with pytest.raises(ValueError, match=r"at row 0, column 3|scores overflow"):
+        model.partial_fit(as_form(bad, form), Y[:1])
+    assert bits(model) == before
+
+
+@pytest.mark.parametrize("scale", ["none", "standardize"])
+def test_no_member_learns_alone_what_another_cannot(scale):
+    X, Y, _ = plain_stream()
+    team = [oneof.AvgPerceptron(scale=scale), oneof.AvgPerceptron(eta0=1e200)]
+    model = oneof.Hedge(team).partial_fit(sparse.csr_array(X), Y)
+    before = bits(model)
+    with pytest.raises(ValueError, match="row 0 of X: a member's scores overflow"):
+        model.partial_fit(sparse.csr_array(X[:1] * 1e130), Y[:1])
+    assert bits(model) == before
+
+
 def test_a_bad_row_far_behind_changes_nothing():
     """Many rows before it have been learnt, and voted on, by then."""
     X, Y, _ = plain_stream(n=20_000)

@@ -75,15 +75,14 @@ public:
         double lengths[2];   // squared
     };
 
-    Desk(const oneof::Team& team, const oneof::Rows& rows)
-        : team_(team), rows_(rows) {
+    Desk(const oneof::Team& team, const oneof::Rows& rows) : team_(team), rows_(rows) {
         for (int64_t a = 0; a < team.n_members; ++a) {
             is_asked_[team.is_scaled[a]] = true;
             has_length_ |= uses_length(team.learners[a]);
         }
-        plain_bytes_ = is_asked_[0] * Arena::piece_bytes<char>(RowsOf::scratch_bytes(rows, team.front));
-        row_bytes_ = plain_bytes_ +
-                     is_asked_[1] * Arena::piece_bytes<char>(Scaled::scratch_bytes(rows, team.front));
+        auto bytes = [](int64_t n) { return Arena::piece_bytes<char>(n); };
+        plain_bytes_ = is_asked_[0] * bytes(RowsOf::scratch_bytes(rows, team.front));
+        row_bytes_ = plain_bytes_ + is_asked_[1] * bytes(Scaled::scratch_bytes(rows, team.front));
     }
     int64_t scratch_bytes(int64_t n) const {
         return Arena::piece_bytes<Entry>(n) + Arena::piece_bytes<char>(n * row_bytes_);
@@ -115,7 +114,8 @@ public:
 
     // The moments as they were before row i, the last one read, joined them; see ScaledRows.
     void forget(int64_t b, int64_t i) const {
-        if (is_asked_[1]) Scaled::of(rows_, team_.front, memory_ + b * row_bytes_ + plain_bytes_).forget(i);
+        if (!is_asked_[1]) return;
+        Scaled::of(rows_, team_.front, memory_ + b * row_bytes_ + plain_bytes_).forget(i);
     }
 
 private:
@@ -174,52 +174,56 @@ int64_t run_team(const oneof::Team& team, const oneof::Rows& rows,
 
     const bool is_scaling = IsLearning && team.front.spread;
     int64_t& t = team.front.counters[0];   // of the moments
+
+    // What some members say of row b of a block; false where one cannot. Learning, all of them see
+    // it before one learns.
+    auto turn = [&](int64_t from, int64_t to, int64_t b, int64_t i) {
+        const auto& entry = desk[b];
+        auto row = [&](int64_t a) -> const auto& { return entry.rows[team.is_scaled[a]]; };
+        int32_t* const guess = guesses + b * M;
+        if constexpr (IsLearning) {
+            const CandidateRow set = exclusions.row(candidates, i);
+            for (int64_t a = from; a < to; ++a)
+                if (!members[a].see(row(a), set, seen[a])) return false;
+            for (int64_t a = from; a < to; ++a)
+                guess[a] = members[a].learn(row(a), set, seen[a], extras.weight(i),
+                                            [&] { return entry.lengths[team.is_scaled[a]]; });
+        } else {
+            for (int64_t a = from; a < to; ++a) {
+                const int64_t k = members[a].prediction(row(a), exclusions.padding());
+                if (k < 0) return false;
+                guess[a] = static_cast<int32_t>(k);
+            }
+        }
+        return true;
+    };
+    auto vote = [&](int64_t round_no, const int32_t* guess) {
+        T* const scores = static_cast<T*>(extras.scores);
+        const int32_t winner =
+            votes.winner(guess, scores ? scores + round_no * first.n_classes : nullptr);
+        if (extras.predictions) extras.predictions[round_no] = winner;
+        if (!IsLearning) return;
+        const CandidateRow set = exclusions.row(candidates, extras.row(round_no));
+        *team.n_mistakes += set.is_rival(winner);
+        votes.count(guess, set);
+    };
+
+    const int64_t group = size == 1 ? M : 1;
     for (int64_t start = 0; start < extras.n_rounds; start += size) {
         const int64_t n = start + size < extras.n_rounds ? size : extras.n_rounds - start;
         for (int64_t b = 0; b < n; ++b) {
             if (!desk.read(b, extras.row(start + b), t + 1, IsLearning)) return start + b;
             t += is_scaling;
         }
-        const int64_t group = size == 1 ? M : 1;
-        for (int64_t first_member = 0; first_member < M; first_member += group)
+        for (int64_t a = 0; a < M; a += group)
             for (int64_t b = 0; b < n; ++b) {
-                const int64_t i = extras.row(start + b), end = first_member + group;
-                const auto& entry = desk[b];
-                int32_t* const guess = guesses + b * M;
-                if constexpr (IsLearning) {
-                    const CandidateRow set = exclusions.row(candidates, i);
-                    for (int64_t a = first_member; a < end; ++a)
-                        if (!members[a].see(entry.rows[team.is_scaled[a]], set, seen[a])) {
-                            desk.forget(b, i);
-                            t -= is_scaling;
-                            return start + b;
-                        }
-                    for (int64_t a = first_member; a < end; ++a)
-                        guess[a] = members[a].learn(
-                            entry.rows[team.is_scaled[a]], set, seen[a], extras.weight(i),
-                            [&] { return entry.lengths[team.is_scaled[a]]; });
-                } else {
-                    for (int64_t a = first_member; a < end; ++a) {
-                        const int64_t k = members[a].prediction(entry.rows[team.is_scaled[a]],
-                                                                exclusions.padding());
-                        if (k < 0) return start + b;
-                        guess[a] = static_cast<int32_t>(k);
-                    }
-                }
+                const int64_t i = extras.row(start + b);
+                if (turn(a, a + group, b, i)) continue;
+                desk.forget(b, i);
+                t -= is_scaling;
+                return start + b;
             }
-        for (int64_t b = 0; b < n; ++b) {
-            const int64_t round_no = start + b;
-            T* const shares = extras.scores
-                                  ? static_cast<T*>(extras.scores) + round_no * first.n_classes
-                                  : nullptr;
-            const int32_t winner = votes.winner(guesses + b * M, shares);
-            if (extras.predictions) extras.predictions[round_no] = winner;
-            if constexpr (IsLearning) {
-                const CandidateRow set = exclusions.row(candidates, extras.row(round_no));
-                *team.n_mistakes += set.is_rival(winner);
-                votes.count(guesses + b * M, set);
-            }
-        }
+        for (int64_t b = 0; b < n; ++b) vote(start + b, guesses + b * M);
     }
     if constexpr (IsLearning)
         for (int64_t a = 0; a < M; ++a) members[a].store();

@@ -98,6 +98,11 @@ class OnlineModel:
         return self._kernel_learner, self._kernel
 
     @property
+    def is_centred(self) -> bool:
+        """Whether rows are lessened by their mean, and so every feature's moments move."""
+        return self._moments is not None and len(self._moments) == 2
+
+    @property
     def n_features(self) -> int:
         """Number of features, without the constant one."""
         return int(self._weights.shape[0]) - self.has_intercept

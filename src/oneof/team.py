@@ -178,8 +178,11 @@ class Team:
 
     def _copies(self, n_rounds: int) -> list[tuple[OnlineModel, Any]]:
         """Return what must be put back should so many rounds fail."""
-        # A round alone is learnt by all members or by none, see team.hpp.
-        models = self._every_model() if n_rounds > 1 else self._fronts.values()
+        # A round alone is learnt by all members or by none, and leaves no trace but where rows are
+        # centred, see team.hpp.
+        models = self._every_model()
+        if n_rounds == 1:
+            models = [front for front in self._fronts.values() if front.is_centred]
         return [(model, model.copies()) for model in models]
 
     @property
