@@ -16,43 +16,36 @@ struct Row {
     // step(lane, value, index) for each pair; the lane, its place modulo A, says which partial sum
     // it belongs to.
     template <int A, class Step>
-    ONEOF_INLINE void each(Step&& step) const {
-        if (kMayLackIndices && !j)
-            each_with<A>(step, [](int64_t p) { return p; });
-        else
-            each_with<A>(step, [this](int64_t p) { return int64_t(j[p]); });
-    }
+    ONEOF_INLINE void each(Step&& step) const { indexed<A, false>(step); }
 
     // The same for steps that only read: the last few lanes get 0 and some index, as whether there
     // is one more pair is hard to foresee.
     template <int A, class Step>
-    ONEOF_INLINE void each_padded(Step&& step) const {
-        if (kMayLackIndices && !j)
-            padded_with<A>(step, [](int64_t p) { return p; });
-        else
-            padded_with<A>(step, [this](int64_t p) { return int64_t(j[p]); });
-    }
+    ONEOF_INLINE void each_padded(Step&& step) const { indexed<A, true>(step); }
 
 private:
-    template <int A, class Step, class IndexOf>
-    ONEOF_INLINE void padded_with(Step&& step, IndexOf&& index) const {
-        int64_t p = 0;
-        for (; p + A <= n; p += A) unroll<A>([&](auto a) { step(a, x[p + a], index(p + a)); });
-        if (p == n) return;
-        unroll<A - 1>([&](auto a) {
-            const bool is_there = p + a < n;
-            const int64_t q = is_there ? p + a : p;
-            const T value = x[q];
-            step(a, is_there ? value : T(0), index(q));
-        });
+    template <int A, bool IsPadded, class Step>
+    ONEOF_INLINE void indexed(Step&& step) const {
+        if (kMayLackIndices && !j)
+            walk<A, IsPadded>(step, [](int64_t p) { return p; });
+        else
+            walk<A, IsPadded>(step, [this](int64_t p) { return int64_t(j[p]); });
     }
 
-    template <int A, class Step, class IndexOf>
-    ONEOF_INLINE void each_with(Step&& step, IndexOf&& index) const {
+    template <int A, bool IsPadded, class Step, class IndexOf>
+    ONEOF_INLINE void walk(Step&& step, IndexOf&& index) const {
         int64_t p = 0;
         for (; p + A <= n; p += A) unroll<A>([&](auto a) { step(a, x[p + a], index(p + a)); });
+        if (IsPadded && p == n) return;
         unroll<A - 1>([&](auto a) {
-            if (p + a < n) step(a, x[p + a], index(p + a));
+            const bool is_there = p + a < n;
+            if constexpr (IsPadded) {
+                const int64_t q = is_there ? p + a : p;
+                const T value = x[q];
+                step(a, is_there ? value : T(0), index(q));
+            } else if (is_there) {
+                step(a, x[p + a], index(p + a));
+            }
         });
     }
 };
