@@ -18,6 +18,7 @@ WAYS = [
     ["--model", "max-perceptron", "--passes", "2"],
     ["--model", "max-pegasos", "--alpha", "0.1", "--dtype", "float64"],
     ["--model", "avg-perceptron", "--average", "--shuffle-buffer", "5000", "--no-intercept"],
+    ["--model", "hedge", "--scale", "standardize", "--passes", "2"],
 ]
 
 
