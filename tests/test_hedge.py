@@ -35,7 +35,7 @@ def plain_stream(n=400, d=8, K=5, seed=0):
 
 def bits(model):
     team = model.model_
-    models = [*team.models, *team._fronts.values()]
+    models = [*team.models, team._front]
     arrays = [a for m in models for a in m.state().values()]
     return pickle.dumps([np.asarray(a).tobytes() for a in arrays] + [team.n_mistakes])
 

@@ -59,7 +59,8 @@ ONEOF_INLINE Top<T> argmax(const T* s, int64_t stride, const uint32_t* excluded)
 struct Judgement {
     int32_t best;          // i*
     int64_t rival;         // j* (-1: none)
-    double margin, hinge;  // log: of the best candidate; 1, as this loss is never 0
+    double margin, hinge;  // log: of the best candidate; 1, as this loss is never 0. soft: where
+                           // the hinge is surely 0, the margin of the best candidate, too
     bool is_mistake;       // ŷ ∉ Y, ŷ by these same scores
 };
 

@@ -8,11 +8,11 @@ namespace ONEOF_ISA {
 // centred, Σ x² alone.
 struct Moments {
     double *mean, *spread;
-    double n, share, root;   // share = 1/n, root = √n
+    double share, root;   // 1/n and √n
 
     Moments(const oneof::Weights& w, int64_t rounds)
-        : mean(w.mean), spread(w.spread), n(double(rounds)), share(rounds ? 1.0 / n : 0.0),
-          root(__builtin_sqrt(n)) {}
+        : mean(w.mean), spread(w.spread), share(rounds ? 1.0 / double(rounds) : 0.0),
+          root(__builtin_sqrt(double(rounds))) {}
 };
 
 // A value of a feature by its deviation, √(spread/n); 0 where the spread is, or is so small that

@@ -8,7 +8,6 @@ namespace ONEOF_ISA {
 // Without indices (dense rows only) the pairs are (0, x[0]), (1, x[1]), ...
 template <class T, class Index, bool kMayLackIndices = false>
 struct Row {
-    using value_type = T;
     const T* x;
     const Index* j;
     int64_t n;

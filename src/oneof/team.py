@@ -68,10 +68,10 @@ class Team:
             )
             for m in members
         ]
-        # A model of no weight, by whether any member scales: it keeps the moments for all.
+        # A model of no weight keeps the moments for all members that scale.
         scales = any(m.learner.standardize for m in members)
         front = replace(members[0].learner, standardize=scales, average=False)
-        self._fronts = {scales: OnlineModel(front, 1, n_features, dtype, False, is_centred)}
+        self._front = OnlineModel(front, 1, n_features, dtype, False, is_centred)
         self.n_mistakes = 0
 
     @property
@@ -105,7 +105,8 @@ class Team:
 
     def weights(self) -> Array:
         """Return each member's share of the vote."""
-        weights = self._against_best(np.array([model.n_mistakes for model in self.models]))
+        mistakes = np.array([model.n_mistakes for model in self.models])
+        weights = np.exp(-self.rate * (mistakes - mistakes.min()))
         shares: Array = weights / weights.sum()
         return shares
 
@@ -113,7 +114,7 @@ class Team:
         """Return a model that goes on by itself from where member i is."""
         member, state = self.members[i], self.models[i].state()
         if member.learner.standardize:
-            state["moments"] = self._fronts[True].state()["moments"]
+            state["moments"] = self._front.state()["moments"]
         return OnlineModel.from_state(member.learner, member.has_intercept, state)
 
     def learn(
@@ -169,12 +170,8 @@ class Team:
     def _kernel(self) -> _kernels.Team:
         learners, weights = zip(*(model.kernel for model in self.models), strict=True)
         scaled = [m.learner.standardize for m in self.members]
-        front = next(iter(self._fronts.values())).kernel[1]
+        front = self._front.kernel[1]
         return _kernels.Team(list(learners), list(weights), scaled, front, self.rate)
-
-    def _against_best(self, mistakes: Array) -> Array:
-        weights: Array = np.exp(-self.rate * (mistakes - mistakes.min(axis=0)))
-        return weights
 
     def _copies(self, n_rounds: int) -> list[tuple[OnlineModel, Any]]:
         """Return what must be put back should so many rounds fail."""
@@ -182,7 +179,7 @@ class Team:
         # centred, see team.hpp.
         models = self._every_model()
         if n_rounds == 1:
-            models = [front for front in self._fronts.values() if front.is_centred]
+            models = [self._front] if self._front.is_centred else []
         return [(model, model.copies()) for model in models]
 
     @property
@@ -195,8 +192,7 @@ class Team:
         with self.unchanged_on_error(is_whole=True):
             for model in self.models:
                 model.grow(n_features, n_classes)
-            for front in self._fronts.values():
-                front.grow(n_features, 1)
+            self._front.grow(n_features, 1)
             self.n_classes = n_classes
 
     @contextmanager
@@ -239,11 +235,11 @@ class Team:
     def _row(self, columns: dict[Any, int] | int, x: Any) -> tuple[Rows, bool]:
         """Return a dict as a row, and whether all its features have a column; or raise."""
         # Any model's walk over the dict refuses what is no row of numbers.
-        next(iter(self._fronts.values())).predict_one(columns, x)
+        self._front.predict_one(columns, x)
         return row_of(columns, x, self.n_features, self.dtype)
 
     def _every_model(self) -> list[OnlineModel]:
-        return [*self.models, *self._fronts.values()]
+        return [*self.models, self._front]
 
     def state(self) -> dict[str, Any]:
         """Return every array and number that learning on depends on, by name; arrays are views.
@@ -256,8 +252,8 @@ class Team:
             for i, model in enumerate(self.models)
             for name, part in model.state().items()
         }
-        if True in self._fronts:
-            state["moments"] = self._fronts[True].state()["moments"]
+        if self._front.learner.standardize:
+            state["moments"] = self._front.state()["moments"]
         return {**state, "n_mistakes": self.n_mistakes}
 
     @classmethod
@@ -269,10 +265,10 @@ class Team:
         for i, (member, model) in enumerate(zip(members, team.models, strict=True)):
             own = {name: state[f"{i}.{name}"] for name in model.state()}
             team.models[i] = OnlineModel.from_state(model.learner, member.has_intercept, own)
-        if True in team._fronts:
-            front = team._fronts[True]
+        front = team._front
+        if front.learner.standardize:
             own = {**front.state(), "t": team.t, "moments": moments}
-            team._fronts[True] = OnlineModel.from_state(front.learner, False, own)
+            team._front = OnlineModel.from_state(front.learner, False, own)
         team.n_mistakes = state["n_mistakes"]
         return team
 
